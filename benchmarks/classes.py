@@ -73,12 +73,12 @@ def ours(rows, labels, late=0):
     recalibrator = MulticlassRecalibrator(rows.shape[1])
     if not late:
         return recalibrator.run(rows, labels)
-    said = np.empty_like(rows)
+    predicted = np.empty_like(rows)
     for t, row in enumerate(rows):
-        said[t] = recalibrator.predict(row, id=t)
+        predicted[t] = recalibrator.predict(row, id=t)
         if t >= late:
             recalibrator.update(int(labels[t - late]), id=t - late)
-    return said
+    return predicted
 
 
 def best_of(makers, rows, labels, late):
@@ -89,13 +89,13 @@ def best_of(makers, rows, labels, late):
 def compared(name, rows, labels, truth, late=0):
     """Return a row of the table: losses, and errors of the confidence."""
     rows = rows / rows.sum(axis=1, keepdims=True)
-    said = ours(rows, labels, late)
+    predicted = ours(rows, labels, late)
     losses = {"raw": log_losses(rows, labels).mean()}
     makers = RIVALS | ({} if late else {"refit": refits(rows.shape[1])})
     for rival, settings in makers.items():
         losses[rival] = best_of(settings, rows, labels, late)
-    own, best = log_losses(said, labels).mean(), min(losses.values())
-    errors = [ece(rows, labels), ece(said, labels)]
+    own, best = log_losses(predicted, labels).mean(), min(losses.values())
+    errors = [ece(rows, labels), ece(predicted, labels)]
     if truth is not None:
         errors.append(ece(truth, labels))
     return (
@@ -162,11 +162,11 @@ def real_table(progress, folder, late=0):
 def monthly_losses(kind, classes, seed, size=3000):
     """Return our loss and that of monthly refits of 1, 3 and all months, from the second month."""
     rows, labels = monthly(kind, classes, size=size, seed=seed)
-    recalibrator, said = MulticlassRecalibrator(classes, seed=seed), np.empty_like(rows)
+    recalibrator, predicted = MulticlassRecalibrator(classes, seed=seed), np.empty_like(rows)
     others = {months: np.empty_like(rows) for months in (1, 3, 99)}
     for start in range(0, len(rows), size):
         now = slice(start, start + size)
-        said[now] = recalibrator.predict_many(rows[now], ids=list(range(start, start + size)))
+        predicted[now] = recalibrator.predict_many(rows[now], ids=list(range(start, start + size)))
         recalibrator.update_many(labels[now].tolist(), ids=list(range(start, start + size)))
         for months, other in others.items():
             past = slice(max(0, start - months * size), start)
@@ -175,7 +175,9 @@ def monthly_losses(kind, classes, seed, size=3000):
                 if start
                 else rows[now]
             )
-    losses = [log_losses(each, labels)[size:].mean() for each in (rows, said, *others.values())]
+    losses = [
+        log_losses(each, labels)[size:].mean() for each in (rows, predicted, *others.values())
+    ]
     return losses[0], losses[1], min(losses[2:])
 
 

@@ -199,9 +199,9 @@ def ahead(progress):
             for seed in SEEDS:
                 made = make(seed, h)
                 outcomes, truth = made if isinstance(made, tuple) else (made.outcomes, made.means)
-                said = EventForecaster(seed=seed, ahead=h).run(outcomes)
-                above.append(log_loss(said, outcomes) - log_loss(truth, outcomes))
-                errors.append(cal2(said, outcomes))
+                predicted = EventForecaster(seed=seed, ahead=h).run(outcomes)
+                above.append(log_loss(predicted, outcomes) - log_loss(truth, outcomes))
+                errors.append(cal2(predicted, outcomes))
             row.append(f"{np.mean(above):.4f}, {np.mean(errors):.0f}")
         rows.append(row)
     return table(

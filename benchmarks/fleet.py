@@ -57,13 +57,13 @@ def losses(progress):
 
 def all_losses(seed, keys, scores, outcomes, best):
     """Return the log loss of the best, and what one for all, groups and a fleet have above it."""
-    said = (
+    predicted = (
         Recalibrator("logit", seed=seed).run(scores, outcomes),
         Recalibrator("logit", seed=seed).run(scores, outcomes, by=keys),
         Fleet(seed, "logit").run(keys, scores, outcomes),
     )
     known = log_loss(best, outcomes)
-    return [known, *(log_loss(p, outcomes) - known for p in said)]
+    return [known, *(log_loss(p, outcomes) - known for p in predicted)]
 
 
 def curves(progress):
@@ -104,9 +104,9 @@ def late_flights(progress):
         ]
         own = np.zeros(count, dtype=np.int64) if keys is None else np.asarray(keys)
         parents = of_rows[parent[0]][numbers] if parent else None
-        said, _ = Fleet(capacity=count).play(own[numbers], *columns, parents=parents)
+        predicted, _ = Fleet(capacity=count).play(own[numbers], *columns, parents=parents)
         fleet = np.empty(count)
-        fleet[numbers[~is_outcome]] = said[~is_outcome]
+        fleet[numbers[~is_outcome]] = predicted[~is_outcome]
         if parent:
             rows.append([f"{name} in {parent[0]}", len(np.unique(own)), "", brier(fleet, outcomes)])
             continue
@@ -118,7 +118,7 @@ def late_flights(progress):
             else:
                 by = None if keys is None else str(own[row])
                 groups[row] = others.predict(scores[row], id=row, by=by)
-        briers = (brier(said, outcomes) for said in (groups, fleet))
+        briers = (brier(predicted, outcomes) for predicted in (groups, fleet))
         rows.append([name, len(np.unique(own)), *briers])
     yield table(
         "Brier score of the flights, outcomes when they were known",

@@ -96,8 +96,10 @@ def scorecards():
     random = np.random.default_rng(3)
     for window in (None, 70):
         card = Scorecard(window=window)
-        said = random.integers(11, size=PLAYED) / 10
-        card.extend(said, random.random(PLAYED) < said, labels=["a", "b", 3] * (PLAYED // 3))
+        predicted = random.integers(11, size=PLAYED) / 10
+        card.extend(
+            predicted, random.random(PLAYED) < predicted, labels=["a", "b", 3] * (PLAYED // 3)
+        )
         yield f"Scorecard-{window}", Scorecard, card.to_bytes()
 
 
@@ -234,12 +236,12 @@ def play_recalibrator(player):
     for t in range(FURTHER):
         score, _, more = a_round(player, random, not several and t % 2 and player.max_groups > 2)
         name = f"new {t}" if player._book.has_deadlines else None
-        said = player.predict(score, id=name, **more)
-        if not is_probability(said) or not is_probability(player.expected(score)):
+        predicted = player.predict(score, id=name, **more)
+        if not is_probability(predicted) or not is_probability(player.expected(score)):
             return "predicts what is no probability"
-        if several and not abs(said.sum() - 1) < 1e-6:
+        if several and not abs(predicted.sum() - 1) < 1e-6:
             return "predicts what is no distribution"
-        happens = player.classes[int(said.argmin())] if several else float(said < 0.5)
+        happens = player.classes[int(predicted.argmin())] if several else float(predicted < 0.5)
         if name is None:
             player.update(happens)
         else:

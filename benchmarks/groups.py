@@ -75,11 +75,11 @@ def late(progress):
             progress(f"groups: late, {name}, seed {seed}")
             scores, outcomes, by, means, known = late_case(*case, seed)
             best = log_loss(means, outcomes)
-            said = (
+            predicted = (
                 played_late(Recalibrator(seed=seed), scores, outcomes, known, names)
                 for names in (None, by)
             )
-            above.append([log_loss(each, outcomes) - best for each in said])
+            above.append([log_loss(each, outcomes) - best for each in predicted])
         rows.append([name, *(f"{excess:.4f}" for excess in np.mean(above, axis=0))])
     yield table(
         "Log loss above the true chances, 20,000 rounds, outcomes 150 rounds late",

@@ -38,9 +38,9 @@ def false_names(tolerance, bias):
     random, kernel = np.random.default_rng(0), KeyEvidence(EVERY, tolerance, 0.0)
     named = np.zeros(RUNS, dtype=bool)
     for _ in range(ROUNDS):
-        said, own = random.beta(2, 4, RUNS), random.integers(0, KEYS, RUNS)
-        happened = random.random(RUNS) < np.minimum(said + bias, 1)
-        kernel.run(np.arange(RUNS) * KEYS + own, said, said, happened.astype(float))
+        predicted, own = random.beta(2, 4, RUNS), random.integers(0, KEYS, RUNS)
+        happened = random.random(RUNS) < np.minimum(predicted + bias, 1)
+        kernel.run(np.arange(RUNS) * KEYS + own, predicted, predicted, happened.astype(float))
         kernel.empty()
         named |= (evidence_of(kernel, RUNS * KEYS) >= 5 * ROUNDS).reshape(RUNS, KEYS).any(axis=1)
     return named.mean()
@@ -51,9 +51,9 @@ def delay(tolerance, bias):
     random, kernel = np.random.default_rng(1), KeyEvidence(EVERY, tolerance, 0.0)
     named_after = np.full(DELAY_RUNS, LONGEST)
     for outcomes in range(1, LONGEST):
-        said = random.beta(2, 4, DELAY_RUNS)
-        happened = random.random(DELAY_RUNS) < np.minimum(said + bias, 1)
-        kernel.run(np.arange(DELAY_RUNS), said, said, happened.astype(float))
+        predicted = random.beta(2, 4, DELAY_RUNS)
+        happened = random.random(DELAY_RUNS) < np.minimum(predicted + bias, 1)
+        kernel.run(np.arange(DELAY_RUNS), predicted, predicted, happened.astype(float))
         kernel.empty()
         is_named = WEIGHT * evidence_of(kernel, DELAY_RUNS) >= EVERY
         named_after[is_named & (named_after == LONGEST)] = outcomes
@@ -67,10 +67,10 @@ def finding(bias, each):
     found, others = 0, 0
     for seed in range(FLEETS):
         random = np.random.default_rng(seed)
-        keys, said = random.integers(0, 300, 300 * each), random.beta(2, 4, 300 * each)
-        happened = random.random(len(keys)) < np.minimum(said + bias * (keys == 42), 1)
+        keys, predicted = random.integers(0, 300, 300 * each), random.beta(2, 4, 300 * each)
+        happened = random.random(len(keys)) < np.minimum(predicted + bias * (keys == 42), 1)
         fleet = Fleet(seed, monitor={"every": int(EVERY)})
-        fleet.run(keys, said, happened)
+        fleet.run(keys, predicted, happened)
         named = {key.key for key in fleet.monitors.raw.miscalibrated_keys()}
         found, others = found + (42 in named), others + len(named - {42})
     return found, others
@@ -79,14 +79,14 @@ def finding(bias, each):
 def cost():
     """Return nanoseconds of a row and bytes of a key, without monitors and with them."""
     random = np.random.default_rng(2)
-    keys, said = random.integers(0, 200_000, 2**20), random.beta(2, 4, 2**20)
-    happened = (random.random(2**20) < said).astype(float)
+    keys, predicted = random.integers(0, 200_000, 2**20), random.beta(2, 4, 2**20)
+    happened = (random.random(2**20) < predicted).astype(float)
     sizes = {}
 
     def run(monitor):
         fleet = Fleet(monitor=monitor)
         begin = time.process_time()
-        fleet.run(keys, said, happened)
+        fleet.run(keys, predicted, happened)
         if monitor:
             assert fleet.monitors.raw.rounds == len(keys)  # all of them seen
         sizes[monitor] = fleet.nbytes / len(fleet)

@@ -93,12 +93,14 @@ def delay(wait, storm, change, run, seed):
     rounds, since = LENGTHS[wait]
     random = np.random.default_rng([seed, wait, run])
     p, y, known = storms(random, rounds, wait, wait, 0.6 * storm)
-    said = np.clip(p - size, 0.001, 0.999) if kind == "p" else 1 / (1 + np.exp(size) * (1 - p) / p)
-    said = np.where(np.arange(rounds) >= since, said, p)
+    predicted = (
+        np.clip(p - size, 0.001, 0.999) if kind == "p" else 1 / (1 + np.exp(size) * (1 - p) / p)
+    )
+    predicted = np.where(np.arange(rounds) >= since, predicted, p)
     if wait == 1:
-        found = Monitor(tolerance=0.0).run(said, y)
+        found = Monitor(tolerance=0.0).run(predicted, y)
     else:
-        found = Monitor(tolerance=0.0).run(said, y, times=np.arange(rounds), available=known)
+        found = Monitor(tolerance=0.0).run(predicted, y, times=np.arange(rounds), available=known)
     return found[0].alarm - since if found else np.inf
 
 
@@ -158,9 +160,9 @@ def recovery(say, runs=20):
             size = 0.6 if wait > 1 else 0.0
             p, y, known = storms(np.random.default_rng([5, wait, run]), rounds, wait, wait, size)
             off = (t >= rounds / 3) & (t < 2 * rounds / 3)
-            said = np.where(off, np.clip(p - 0.1, 0.001, 0.999), p)
+            predicted = np.where(off, np.clip(p - 0.1, 0.001, 0.999), p)
             late = {} if wait == 1 else {"times": t, "available": known}
-            episode = Monitor().run(said, y, **late)[0]
+            episode = Monitor().run(predicted, y, **late)[0]
             end = np.inf if episode.end is None else episode.end
             ends.append(end - 2 * rounds / 3)
             dated.append(np.inf if end == np.inf else episode.recovered - 2 * rounds / 3)

@@ -85,9 +85,9 @@ def oracle_cusum(p, y, factor=2.0):
 def hosmer_lemeshow(p, y, window=1_000, level=0.01, bins=10):
     """The test of Hosmer and Lemeshow in each window, by itself."""
     for start in range(0, len(p) - window + 1, window):
-        said, came = p[start : start + window], y[start : start + window]
-        parts = np.array_split(np.argsort(said, kind="stable"), bins)
-        e, o = (np.array([values[part].sum() for part in parts]) for values in (said, came))
+        predicted, came = p[start : start + window], y[start : start + window]
+        parts = np.array_split(np.argsort(predicted, kind="stable"), bins)
+        e, o = (np.array([values[part].sum() for part in parts]) for values in (predicted, came))
         n = np.array([len(part) for part in parts])
         if chi2.sf(((o - e) ** 2 / (e * (1 - e / n))).sum(), bins) < level:
             return start + window - 1

@@ -174,15 +174,15 @@ def play(opponent, rounds, tau, wall=(WALL, WALL_LATE)):
     count, v, infinite = np.zeros(len(tau)), tau * (1.0 - tau), 0
     memory = list(HORIZONS)
     for t in range(rounds):
-        said, turn = net.say(mixture, 100.0, t)
+        predicted, turn = net.say(mixture, 100.0, t)
         biases = net.biases()
         while len(memory) < len(biases) - 1:
             memory.append(8.0 * memory[-1])
         m = np.minimum(np.array([*memory, math.inf]), t + 1.0)[:, None]
         sigma = np.sqrt(v * m / 2.0 + 0.5)
-        y = outcome_in(said, opponent(Seen(t, tau, said, biases / sigma, sigma)))
-        c = np.where(said == y, 0.0, (y < said) - tau)
+        y = outcome_in(predicted, opponent(Seen(t, tau, predicted, biases / sigma, sigma)))
+        c = np.where(predicted == y, 0.0, (y < predicted) - tau)
         count += c
-        infinite += not np.isfinite(said).all()
+        infinite += not np.isfinite(predicted).all()
         net.count(c, turn >= 0, t + 1)
     return count / rounds, infinite

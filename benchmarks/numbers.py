@@ -75,12 +75,12 @@ def ours(forecasts, outcomes, late, levels=None):
     recalibrator = NumberRecalibrator(levels)
     if not late:
         return recalibrator.run(forecasts, outcomes)
-    said = np.empty((len(forecasts), len(recalibrator.levels)))
+    predicted = np.empty((len(forecasts), len(recalibrator.levels)))
     for t, forecast in enumerate(forecasts.tolist()):
-        said[t] = recalibrator.predict(forecast, id=t).quantiles
+        predicted[t] = recalibrator.predict(forecast, id=t).quantiles
         if t >= late:
             recalibrator.update(outcomes[t - late], id=t - late)
-    return said
+    return predicted
 
 
 def measures(tau, quantiles, forecasts, outcomes):
@@ -102,8 +102,8 @@ def rows_of(folder, late, say, levels=None):
     tau, rows = NumberRecalibrator(levels).levels, []
     for name, forecasts, outcomes in streams(folder):
         say(f"{name}, {late} late")
-        said = ours(forecasts, outcomes, late, levels)
-        mine = measures(tau, said, forecasts, outcomes)
+        predicted = ours(forecasts, outcomes, late, levels)
+        mine = measures(tau, predicted, forecasts, outcomes)
         theirs = {
             rival: measures(tau, make(tau).run(forecasts, outcomes, late=late), forecasts, outcomes)
             for rival, make in RIVALS.items()
@@ -113,7 +113,7 @@ def rows_of(folder, late, say, levels=None):
         rows.append(
             (name, len(outcomes), mine[0] / theirs[best][0], best, mine[1] / theirs[sharpest][1],
              sharpest, mine[2], theirs[best][2], mine[3], theirs[best][3],
-             int(np.isinf(said).any(axis=1).sum()))
+             int(np.isinf(predicted).any(axis=1).sum()))
         )  # fmt: skip
     return rows
 
@@ -246,8 +246,8 @@ def long_run(rounds, say):
     for part in range(100):
         say(f"{(part + 1) * size:,} rounds")
         m = random.normal(size=size)
-        said = recalibrator.run(m, m + random.normal(size=size))
-        assert np.isfinite(said[100:]).all()
+        predicted = recalibrator.run(m, m + random.normal(size=size))
+        assert np.isfinite(predicted[100:]).all()
         if part in (0, 9, 99):
             rows.append((f"{(part + 1) * size:,}", f"{len(recalibrator.to_bytes()):,}"))
     return table("What is kept after so many rounds", ["rounds", "bytes"], rows)

@@ -1,4 +1,4 @@
-"""Rare events: whether the mean prediction finds their rate, and ranking by the smooth word."""
+"""Rare events: whether the mean prediction finds their rate, and ranking by the smooth estimate."""
 
 import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -8,7 +8,7 @@ from calibrant import Recalibrator, streams
 
 TITLE = "Rare events, and ranking"
 RATE = "Mean prediction over the rate of events, 3 in 100,000"
-RANKING = "What ranking by the smooth word loses against ranking by the scores"
+RANKING = "What ranking by the smooth estimate loses against ranking by the scores"
 IN_DOCS = {"docs/production.md": (RATE, RANKING)}
 ROUNDS, FIRST, SEEDS = 1_000_000, 100_000, 20
 RARE = {1e-3: 100_000, 1e-4: 400_000}
@@ -54,17 +54,17 @@ def rate_rows(progress):
     yield ["(events so far over rows so far)", "1.00", "", f"{chance():.3f}", ""]
 
 
-def words_of(scores, y):
-    words = np.empty(len(y))
-    Recalibrator()._run(scores, y, None, words)
-    return words
+def estimates_of(scores, y):
+    estimates = np.empty(len(y))
+    Recalibrator()._run(scores, y, None, estimates)
+    return estimates
 
 
 def lost(scores, y):
-    """Return by how much words rank worse than scores: AUC, average precision."""
-    words, happened = words_of(scores, y), y > 0.5
+    """Return by how much estimates rank worse than scores: AUC, average precision."""
+    estimates, happened = estimates_of(scores, y), y > 0.5
     return [
-        measure(happened, scores) - measure(happened, words)
+        measure(happened, scores) - measure(happened, estimates)
         for measure in (roc_auc_score, average_precision_score)
     ]
 

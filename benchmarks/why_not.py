@@ -145,8 +145,8 @@ def tables(progress):
             progress(f"why_not: {name}, {world}")
             measured = []
             for scores, outcomes, late in runs:
-                said = run(make(0), scores, outcomes, late)
-                judged = said[MEASURED_FROM:], outcomes[MEASURED_FROM:]
+                predicted = run(make(0), scores, outcomes, late)
+                judged = predicted[MEASURED_FROM:], outcomes[MEASURED_FROM:]
                 measured.append((clipped_log_loss(*judged), windowed_ece(*judged)))
             means[name].append(np.mean(measured, axis=0))
     for which, title in enumerate((LOSS, ECE)):

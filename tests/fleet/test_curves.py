@@ -29,7 +29,7 @@ def test_curves_are_learned(keys, each):
         key, scores, outcomes, chances = bent(keys, each, seed)
         fleet = Fleet(seed, "logit").run(key, scores, outcomes)
         groups = Recalibrator("logit", seed=seed).run(scores, outcomes, by=key)
-        above.append([log_loss(said, outcomes) for said in (fleet, groups, chances)])
+        above.append([log_loss(predicted, outcomes) for predicted in (fleet, groups, chances)])
     fleet, groups, chances = np.mean(above, axis=0)
     assert fleet < groups
     assert fleet - chances < {5000: 0.011, 1500: 0.022}[each]
@@ -46,11 +46,11 @@ def test_a_curve_that_is_not_needed_is_not_heard():
 def test_run_is_rows_one_by_one():
     fleet, (keys, scores, outcomes) = played()
     single = Fleet.from_bytes(fleet.to_bytes())
-    said = [
+    predicted = [
         single.run([key], [score], [outcome])[0]
         for key, score, outcome in zip(keys, scores, outcomes, strict=True)
     ]
-    assert fleet.run(keys, scores, outcomes).tolist() == said
+    assert fleet.run(keys, scores, outcomes).tolist() == predicted
     assert single.to_bytes() == fleet.to_bytes()
 
 

@@ -21,20 +21,22 @@ def conversions(rounds, seed):
 def played(fleet, rows, ids_from=0):
     """Play rows at the times 0, 1, ...; ones are heard of when they come, zeros never."""
     keys, scores, outcomes, heard = rows
-    said = np.empty(len(keys))
+    predicted = np.empty(len(keys))
     come = sorted(np.flatnonzero(outcomes == 1).tolist(), key=lambda row: heard[row])
     for row in range(len(keys)):
         while come and heard[come[0]] < row:
             done = come.pop(0)
             fleet.update_many([1], ids=[ids_from + done], at=float(heard[done]))
-        said[row] = fleet.predict_many([keys[row]], [scores[row]], ids=[ids_from + row], at=row)[0]
-    return said
+        predicted[row] = fleet.predict_many(
+            [keys[row]], [scores[row]], ids=[ids_from + row], at=row
+        )[0]
+    return predicted
 
 
 def losses(seed, rounds=3000):
     """Return the log loss with silence, and where ones are learned when they come."""
     rows = keys, scores, outcomes, heard = conversions(rounds, seed)
-    said = played(Fleet(3, "logit", silence=0, after=200), rows)
+    predicted = played(Fleet(3, "logit", silence=0, after=200), rows)
     early, biased = Fleet(3, "logit"), np.empty(rounds)
     known = np.where(outcomes == 1, heard, np.arange(rounds) + 200)
     come = np.argsort(known, kind="stable").tolist()
@@ -43,7 +45,7 @@ def losses(seed, rounds=3000):
             done = come.pop(0)
             early.update(outcomes[done], id=done)
         biased[row] = early.predict(keys[row], scores[row], id=row)
-    return log_loss(said, outcomes), log_loss(biased, outcomes)
+    return log_loss(predicted, outcomes), log_loss(biased, outcomes)
 
 
 def test_ones_that_come_first_do_not_bias():
@@ -119,10 +121,10 @@ def test_run_is_predict_and_update_row_by_row(span, timed, shards):
     outcomes[::9] = np.nan
     times = np.cumsum(np.random.default_rng(1).integers(0, 3, 400)).astype(float)
     one, other = (Fleet(3, "logit", shards=shards, **span) for _ in range(2))
-    said = one.run(keys, scores, outcomes, at=times if timed else None)
+    predicted = one.run(keys, scores, outcomes, at=times if timed else None)
     for row in range(400):
         at = {"at": times[row]} if timed else {}
-        assert other.predict(keys[row], scores[row], id=row, **at) == said[row]
+        assert other.predict(keys[row], scores[row], id=row, **at) == predicted[row]
         if not np.isnan(outcomes[row]):
             assert other.update(outcomes[row], id=row, **at) == "applied"
     assert one.learned > 200

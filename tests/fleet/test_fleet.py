@@ -135,11 +135,11 @@ def test_bad_input_changes_nothing(call, message):
     fleet.run([1, 2, 3], [0.2, 0.5, 0.7], [0, 1, 1])
     fleet.predict_many([2], [0.4], ids=["old"])
     before = fleet.rounds, fleet.learned, len(fleet), fleet.pending
-    said = fleet.expected([1, 2, 3, 4], [0.3] * 4)
+    predicted = fleet.expected([1, 2, 3, 4], [0.3] * 4)
     with pytest.raises(ValueError, match=message):
         call(fleet)
     assert (fleet.rounds, fleet.learned, len(fleet), fleet.pending) == before
-    assert (fleet.expected([1, 2, 3, 4], [0.3] * 4) == said).all()
+    assert (fleet.expected([1, 2, 3, 4], [0.3] * 4) == predicted).all()
 
 
 @pytest.mark.parametrize(

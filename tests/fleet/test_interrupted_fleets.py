@@ -61,8 +61,8 @@ def test_an_interrupt_at_any_line_leaves_keys_and_their_index_together():
         assert len(shard.index) == len(shard.kernel.keys)
         assert len(fleet.expected(range(300), scores)) == 300
         again = Fleet.from_bytes(fleet.to_bytes())
-        said, twin = (each.run(range(300), scores, [1] * 300) for each in (fleet, again))
-        assert (said == twin).all()
+        predicted, twin = (each.run(range(300), scores, [1] * 300) for each in (fleet, again))
+        assert (predicted == twin).all()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

@@ -39,8 +39,8 @@ def test_keys_are_their_twin(settings):
         part = slice(first, first + 700)
         kernel.run(keys[part], sides[0][part], sides[1][part], outcomes[part])
         for row in range(first, min(first + 700, 3000)):
-            for each, said in zip(twins, sides, strict=True):
-                each.update(int(keys[row]), said[row], outcomes[row])
+            for each, predicted in zip(twins, sides, strict=True):
+                each.update(int(keys[row]), predicted[row], outcomes[row])
         check_cells(kernel, twins, keys[: first + 700].tolist())
     assert twins[0].keys[4].cash[0] == kernel.most_kept
     assert kernel.rounds == twin.t == 3000
@@ -76,24 +76,24 @@ def test_keys_whose_outcomes_wait_are_their_twin(settings):
         # Four keys that wait longer and longer, and one whose outcomes come at once.
         key, score = int(random.integers(5)), random.choice([0.05, 0.3, 0.9])
         numbers.setdefault(key, len(numbers))
-        said = score, fleet.expected([key], [score])[0]
+        predicted = score, fleet.expected([key], [score])[0]
         if key == 4:
             outcome = float(random.random() < score)
             fleet.run([key], [score], [outcome])
-            for twin, p in zip(twins, said, strict=True):
+            for twin, p in zip(twins, predicted, strict=True):
                 twin.update(numbers[key], p, outcome)
         else:
             fleet.predict_many([key], [score], ids=[row])
-            waiting[row] = key, said, row + int(random.integers(0, 1 + 12 * key))
-            for twin, p in zip(twins, said, strict=True):
+            waiting[row] = key, predicted, row + int(random.integers(0, 1 + 12 * key))
+            for twin, p in zip(twins, predicted, strict=True):
                 twin.predict(numbers[key], p, row)
-        for name, (own, said, due) in list(waiting.items()):
+        for name, (own, predicted, due) in list(waiting.items()):
             if due > row:
                 continue
             del waiting[name]
             outcome = random.choice([0.0, 1.0, 0.25])
             assert fleet.update_many([outcome], ids=[name]).tolist() == ["applied"]
-            for twin, p in zip(twins, said, strict=True):
+            for twin, p in zip(twins, predicted, strict=True):
                 twin.settle(numbers[own], p, name, outcome)
         if row % 40 == 0:
             for name in fleet.expire(older_than=20):
@@ -121,16 +121,16 @@ KEYS, ROUNDS, EVERY = 3, 1200, 6000
 def share_with_a_false_name(runs, tolerance, bias, off=0):
     """Return the share of runs in which a calibrated key is named, and the bound on it.
 
-    A run has 1,200 rounds. The chance of an event is above what is said by `bias`; of the first
+    A run has 1,200 rounds. The chance of an event exceeds the prediction by `bias`; of the first
     `off` keys it is by 0.15 more, and they do not count.
     """
     random = np.random.default_rng(12)
     kernel = KeyEvidence(1e6, tolerance, 0.0)
     named, calibrated = np.zeros(runs, dtype=bool), 0
     for _ in range(ROUNDS):
-        own, said = random.integers(0, KEYS, runs), random.uniform(0.2, 0.8, runs)
-        happened = random.random(runs) < said + bias + 0.15 * (own < off)
-        kernel.run(np.arange(runs) * KEYS + own, said, said, happened.astype(float))
+        own, predicted = random.integers(0, KEYS, runs), random.uniform(0.2, 0.8, runs)
+        happened = random.random(runs) < predicted + bias + 0.15 * (own < off)
+        kernel.run(np.arange(runs) * KEYS + own, predicted, predicted, happened.astype(float))
         kernel.empty()
         calibrated += (own >= off).sum()
         bets = np.zeros((runs * KEYS, 4))
@@ -169,15 +169,15 @@ def test_shocks_that_waiting_outcomes_share_name_no_key(wait):
 def test_a_key_that_recovers_is_soon_off_no_more():
     random = np.random.default_rng(3)
     kernel = KeyEvidence(1e6, 0.02, 0.0)
-    slots, said = np.zeros(20_000, dtype=np.int64), random.uniform(0.2, 0.7, 20_000)
-    kernel.run(slots, said, said, (random.random(20_000) < said + 0.2).astype(float))
+    slots, predicted = np.zeros(20_000, dtype=np.int64), random.uniform(0.2, 0.7, 20_000)
+    kernel.run(slots, predicted, predicted, (random.random(20_000) < predicted + 0.2).astype(float))
     assert kernel.cells_of_keys()["M"][0, 0].max() > 0.5 * BEYOND * 1e6 / WEIGHT
     for after in range(0, 2000, 100):
         if WEIGHT * kernel.cells_of_keys()["M"][0, 0].mean() < 1e6:
             break
         part = slice(after, after + 100)
-        happened = (random.random(100) < said[part]).astype(float)
-        kernel.run(slots[part], said[part], said[part], happened)
+        happened = (random.random(100) < predicted[part]).astype(float)
+        kernel.run(slots[part], predicted[part], predicted[part], happened)
     assert after <= 1000
 
 

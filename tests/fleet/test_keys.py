@@ -225,7 +225,7 @@ def test_a_mapped_index_can_only_be_looked_into():
         lambda: mapped.remove([0]),
         lambda: mapped.truncate(1),
     ):
-        with pytest.raises(ValueError, match="reading only"):
+        with pytest.raises(ValueError, match="read-only"):
             change()
     assert mapped.keys().tolist() == ["a", "b"]
 

@@ -32,7 +32,7 @@ def one_by_one(rows: pd.DataFrame, fleet: Fleet) -> list[float]:
 
     What becomes known later than the last row goes on waiting.
     """
-    said, open_ = [], []
+    predicted, open_ = [], []
     for number, row in enumerate(rows.itertuples()):
         open_.sort()
         while open_ and open_[0][0] < row.t:
@@ -40,10 +40,10 @@ def one_by_one(rows: pd.DataFrame, fleet: Fleet) -> list[float]:
             assert fleet.update_many([y], ids=[id_]).tolist() == ["applied"]
         comes = not np.isnan(row.y) and not np.isnan(row.a)
         ids = [number] if comes else None
-        said.append(fleet.predict_many([int(row.k)], [row.s], ids=ids, at=row.t)[0])
+        predicted.append(fleet.predict_many([int(row.k)], [row.s], ids=ids, at=row.t)[0])
         if comes:
             open_.append((row.a, number, row.y))
-    return said
+    return predicted
 
 
 @pytest.mark.parametrize("cuts", [[], [1, 200, 201, 390]])
@@ -72,8 +72,8 @@ def test_outcomes_without_clocks_are_known_to_the_next_row(cuts):
     rows = frame(500)
     fleet, other = Fleet(), Fleet()
     log = Log(fleet, **COLUMNS)
-    said = [log.play(read(rows.iloc[own]))[0] for own in np.split(np.arange(500), cuts)]
-    assert (np.concatenate(said) == other.run(rows["k"], rows["s"], rows["y"])).all()
+    predicted = [log.play(read(rows.iloc[own]))[0] for own in np.split(np.arange(500), cuts)]
+    assert (np.concatenate(predicted) == other.run(rows["k"], rows["s"], rows["y"])).all()
     late, waiting = log.finish()
     assert late == len(waiting.outcomes) == 0
 

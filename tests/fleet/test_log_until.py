@@ -52,17 +52,19 @@ def by_hand(
 
     Returns the predictions, and the rows whose outcomes come later than the last row.
     """
-    said, news = [], []
+    predicted, news = [], []
     for number, row in enumerate(rows.itertuples()):
         news.sort()
         while news and news[0][0] < row.t:
             at, id_, y = news.pop(0)
             fleet.update_many([y], ids=[id_], at=at)
         due = deadline(row, fleet, has_due)
-        said.append(fleet.predict_many([int(row.k)], [row.s], ids=[number], at=row.t, due=due)[0])
+        predicted.append(
+            fleet.predict_many([int(row.k)], [row.s], ids=[number], at=row.t, due=due)[0]
+        )
         if not np.isnan(row.y) and not np.isnan(row.a):
             news.append((row.a, number, row.y))
-    return said, news
+    return predicted, news
 
 
 def without_ids(fleet: Fleet) -> dict[str, bytes]:
@@ -101,13 +103,13 @@ def test_a_log_is_its_rows_by_hand_whatever_the_chunks(span, has_due, seed):
 @pytest.mark.parametrize("span", [*SILENCES, *HOLDS])
 def test_a_plain_fleet_that_is_told_at_the_deadlines_says_the_same(span, has_due):
     rows, fleet, plain = frame(600, seed=3), Fleet(**span), Fleet()
-    said = played(Log(fleet, **COLUMNS, **CLOCKS, due="due" if has_due else None), rows, [250])
+    predicted = played(Log(fleet, **COLUMNS, **CLOCKS, due="due" if has_due else None), rows, [250])
     learned = []
     for number, row in enumerate(rows.itertuples()):
         for over in sorted(each for each in learned if each[0] < row.t):
             plain.update(over[-1], id=over[-2])
             learned.remove(over)
-        assert plain.predict(int(row.k), row.s, id=number) == said[number]
+        assert plain.predict(int(row.k), row.s, id=number) == predicted[number]
         due, y, is_due = deadline(row, fleet, has_due), row.y, True
         if np.isnan(row.a) or (fleet.silence is not None and row.a > due):
             y = np.nan
@@ -141,14 +143,14 @@ def with_ids(size: int, seed: int, timed: bool) -> pd.DataFrame:
 
 def by_id(rows: pd.DataFrame, fleets: list[Fleet]) -> tuple[list[float], dict[str, int]]:
     """Play a log with ids row by row, through fleets that hold a shard each."""
-    said, answers = [], {}
+    predicted, answers = [], {}
     shards = shards_of(checked_keys(rows["k"].to_numpy()).hashes(), len(fleets))
     for row, fleet in zip(rows.itertuples(), [fleets[shard] for shard in shards], strict=True):
         when = {"at": row.t} if hasattr(row, "t") else {}
-        said.append(np.nan)
+        predicted.append(np.nan)
         if not np.isnan(row.s):
             try:
-                said[-1] = fleet.predict_many([row.k], [row.s], ids=[row.id], **when)[0]
+                predicted[-1] = fleet.predict_many([row.k], [row.s], ids=[row.id], **when)[0]
             except ValueError:  # the id is used
                 answers["used"] = answers.get("used", 0) + 1
                 continue
@@ -156,7 +158,7 @@ def by_id(rows: pd.DataFrame, fleets: list[Fleet]) -> tuple[list[float], dict[st
             (answer,) = fleet.update_many([row.y], ids=[row.id], **when)
             if np.isnan(row.s):
                 answers[answer] = answers.get(answer, 0) + 1
-    return said, answers
+    return predicted, answers
 
 
 @pytest.mark.parametrize("timed", [False, True])
@@ -193,12 +195,12 @@ def test_a_log_may_stop_anywhere_and_go_on_from_what_was_saved(span, named):
     for cut in (1, 137, 250, 251, 499):
         fleet = Fleet(monitor=True, **span)
         first = Log(fleet, **columns)
-        said = played(first, rows.iloc[:cut], [])
+        predicted = played(first, rows.iloc[:cut], [])
         first.finish()
         if cut % 2:
             fleet = Fleet.from_bytes(fleet.to_bytes())
-        said += played(Log(fleet, **columns), rows.iloc[cut:], [])
-        assert said == expected
+        predicted += played(Log(fleet, **columns), rows.iloc[cut:], [])
+        assert predicted == expected
         assert fleet.to_bytes() == whole.to_bytes()
         if not span:
             assert fleet.learned + fleet.pending == len(rows.dropna())

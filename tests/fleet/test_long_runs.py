@@ -30,10 +30,10 @@ def test_chunks_do_not_show(shards, names, monkeypatch):
     keys = [f"key {key}" for key in keys] if names else keys
     parents, times = np.arange(1000) % 7, np.arange(1000.0)
     long = Fleet(3, "logit", shards=shards)
-    said = long.run(keys, scores, outcomes, at=times, parents=parents)
+    predicted = long.run(keys, scores, outcomes, at=times, parents=parents)
     monkeypatch.setattr(module, "CHUNK", 10_000)
     short = Fleet(3, "logit", shards=shards)
-    assert (said == short.run(keys, scores, outcomes, at=times, parents=parents)).all()
+    assert (predicted == short.run(keys, scores, outcomes, at=times, parents=parents)).all()
     assert long.to_bytes() == short.to_bytes()
 
 

@@ -51,12 +51,12 @@ def test_late_outcomes_reach_the_monitors_in_the_order_in_which_they_come(shards
         shard = int(shards_of(checked_keys(keys[row : row + 1]).hashes(), shards)[0])
         numbers[row] = shard, sum(1 for at, _ in numbers.values() if at == shard)
         seen[shard].append((row, np.nan))
-        for twin, said in zip(twins[keys[row]], (scores, means), strict=True):
-            twin.predict("all", said[row], row)
+        for twin, predicted in zip(twins[keys[row]], (scores, means), strict=True):
+            twin.predict("all", predicted[row], row)
         for done in np.flatnonzero(due == row).tolist():
             assert fleet.update_many([outcomes[done]], ids=[done]).tolist() == ["applied"]
-            for twin, said in zip(twins[keys[done]], (scores, means), strict=True):
-                twin.settle("all", said[done], done, outcomes[done])
+            for twin, predicted in zip(twins[keys[done]], (scores, means), strict=True):
+                twin.settle("all", predicted[done], done, outcomes[done])
             seen[numbers[done][0]].append((done, outcomes[done]))
     for side, monitor in enumerate((fleet.monitors.raw, fleet.monitors.calibrated)):
         listed = monitor.miscalibrated_keys(least=1e-6)

@@ -27,35 +27,35 @@ def log_of(rounds, keys, seed, late):
 
 
 def one_by_one(fleet, keys, scores, outcomes, ids, times):
-    said, answers = [], []
+    predicted, answers = [], []
     for key, score, outcome, name, time in zip(keys, scores, outcomes, ids, times, strict=True):
         if np.isnan(score):
-            said.append(NAN)
+            predicted.append(NAN)
             answers += fleet.update_many([outcome], ids=[name]).tolist()
         else:
-            said += fleet.predict_many([key], [score], ids=[name], at=time).tolist()
+            predicted += fleet.predict_many([key], [score], ids=[name], at=time).tolist()
             answers.append("predicted")
-    return said, answers
+    return predicted, answers
 
 
 @pytest.mark.parametrize("shards", [1, 3])
 def test_play_is_predict_and_update_row_by_row(shards):
     log = log_of(600, 30, seed=1, late=20)
-    said, answers = one_by_one(Fleet(2, "logit", shards=shards), *log)
+    predicted, answers = one_by_one(Fleet(2, "logit", shards=shards), *log)
     for size in (1, 7, 100, 2000):
         fleet = Fleet(2, "logit", shards=shards)
         for first in range(0, len(log[0]), size):
             keys, scores, outcomes, ids, times = (each[first : first + size] for each in log)
-            some, words = fleet.play(keys, scores, outcomes, ids=ids, at=times)
-            assert np.array_equal(some, said[first : first + size], equal_nan=True)
-            assert words.tolist() == answers[first : first + size]
+            some, estimates = fleet.play(keys, scores, outcomes, ids=ids, at=times)
+            assert np.array_equal(some, predicted[first : first + size], equal_nan=True)
+            assert estimates.tolist() == answers[first : first + size]
 
 
 def test_a_row_with_both_is_that_of_run():
     keys, scores, outcomes = keyed(500, 20, seed=3)
     first, second = Fleet(1, "logit"), Fleet(1, "logit")
-    said, answers = first.play(keys, scores, outcomes, ids=[None] * 500)
-    assert (said == second.run(keys, scores, outcomes)).all()
+    predicted, answers = first.play(keys, scores, outcomes, ids=[None] * 500)
+    assert (predicted == second.run(keys, scores, outcomes)).all()
     assert set(answers) == {"applied"}
 
 
@@ -77,11 +77,11 @@ def test_answers_of_rows_that_change_nothing():
         ("a", NAN, 1, "y", "expired"),
     ]
     keys, scores, outcomes, ids, wanted = zip(*log, strict=True)
-    said, answers = fleet.play(keys, scores, outcomes, ids=ids)
+    predicted, answers = fleet.play(keys, scores, outcomes, ids=ids)
     assert answers.tolist() == list(wanted)
-    assert np.isnan(said).tolist() == [word != "predicted" for word in wanted]
+    assert np.isnan(predicted).tolist() == [estimate != "predicted" for estimate in wanted]
     assert fleet.keys().tolist() == ["a", "c"]
-    useful = [row for row, word in enumerate(wanted) if word in ("predicted", "applied")]
+    useful = [row for row, estimate in enumerate(wanted) if estimate in ("predicted", "applied")]
     used = [[column[row] for row in useful] for column in (keys, scores, outcomes, ids)]
     other.play(*used[:3], ids=used[3])
     fleet.update_many([0], ids=["u"])

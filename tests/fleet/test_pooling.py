@@ -17,7 +17,7 @@ def means(name):
         best = bayes(keys, scores, outcomes, SPREADS[name]) if name in SPREADS else chances
         fleet = Fleet(seed, "logit").run(keys, scores, outcomes)
         pooled = Recalibrator("logit", seed=seed).run(scores, outcomes)
-        losses.append([log_loss(said, outcomes) for said in (fleet, pooled, best)])
+        losses.append([log_loss(predicted, outcomes) for predicted in (fleet, pooled, best)])
     return np.mean(losses, axis=0)
 
 
@@ -51,8 +51,8 @@ def test_an_event_stream_a_key():
     chances = random.beta(0.5, 4, 300)
     keys = random.integers(0, 300, 15_000)
     outcomes = (random.random(15_000) < chances[keys]).astype(float)
-    said = Fleet().run(keys, None, outcomes)
+    predicted = Fleet().run(keys, None, outcomes)
     late = slice(7_500, None)
-    assert np.corrcoef(said[late], chances[keys[late]])[0, 1] > 0.85
+    assert np.corrcoef(predicted[late], chances[keys[late]])[0, 1] > 0.85
     known = log_loss(chances[keys[late]], outcomes[late])
-    assert log_loss(said[late], outcomes[late]) - known < 0.02
+    assert log_loss(predicted[late], outcomes[late]) - known < 0.02

@@ -13,8 +13,8 @@ def test_a_level_is_its_twin(seed, late):
     random = np.random.default_rng(seed)
     rounds, spread = 1500, [0.0, 0.5, 3.0][seed % 3]
     offsets = random.normal(0, spread, 64)
-    word = [0.98, 0.15][seed % 2]
-    kernel, pool, keys = RuleKernel(word), Pool(word), [Key() for _ in range(64)]
+    estimate = [0.98, 0.15][seed % 2]
+    kernel, pool, keys = RuleKernel(estimate), Pool(estimate), [Key() for _ in range(64)]
     # Few keys get most rounds, so that some come far in evidence and others stay new.
     drawn = np.minimum(random.geometric(0.05, rounds) - 1, 63)
     for key in np.where(random.random(rounds) < 0.3, 0, drawn).tolist():
@@ -23,11 +23,11 @@ def test_a_level_is_its_twin(seed, late):
         v = float(random.normal(0, 3))
         y = float(random.random() < 1 / (1 + np.exp(-then - offsets[key] - 3 * np.sin(v))))
         y = float(random.random()) if random.random() < 0.05 else y
-        said, mean = pool.view(keys[key], then, v)
+        predicted, mean = pool.view(keys[key], then, v)
         assert kernel.mean(key, then, v) == mean
         lateness = float(random.integers(0, 50)) if late else 0.0
         kernel.learn(key, then, now, v, y, lateness)
-        pool.learn(keys[key], pool.view(keys[key], now, v)[0], said, mean, y, lateness)
+        pool.learn(keys[key], pool.view(keys[key], now, v)[0], predicted, mean, y, lateness)
         pool.promote(keys[key])
     assert sum(key.outcomes for key in keys) == rounds
     assert keys[0].curve is not None
@@ -35,12 +35,12 @@ def test_a_level_is_its_twin(seed, late):
     assert not spread or {differs for _, differs in pool.weights} == {False, True}
 
 
-def test_words_at_the_ends():
+def test_estimates_at_the_ends():
     kernel, pool, key = RuleKernel(0.5), Pool(0.5), Key()
     for x in (-40.0, -20.7, 0.0, 20.7, 40.0):
         for y in (0.0, 1.0, 0.5):
-            said, mean = pool.view(key, x, x / 2)
+            predicted, mean = pool.view(key, x, x / 2)
             assert kernel.mean(0, x, x / 2) == mean
             assert 0.0 < mean < 1.0
             kernel.learn(0, x, x, x / 2, y, 0.0)
-            pool.learn(key, said, said, mean, y, 0.0)
+            pool.learn(key, predicted, predicted, mean, y, 0.0)

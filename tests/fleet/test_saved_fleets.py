@@ -30,8 +30,8 @@ def go_on(fleet, rows):
     """Return everything that a fleet does from now on."""
     keys, scores, outcomes = rows
     answers = fleet.update_many(np.tile([0.0, 1.0], 30), ids=range(60)).tolist()
-    said = fleet.run(keys, scores, outcomes)
-    return answers, said.tolist(), fleet.smooth(keys[:100], scores[:100]).tolist()
+    predicted = fleet.run(keys, scores, outcomes)
+    return answers, predicted.tolist(), fleet.smooth(keys[:100], scores[:100]).tolist()
 
 
 @pytest.mark.parametrize("names", [False, True])
@@ -70,7 +70,7 @@ def test_an_opened_fleet_says_the_same_and_cannot_be_changed(tmp_path):
         lambda: opened.update(1, id=11),
         lambda: opened.evict(idle=3),
     ):
-        with pytest.raises(ValueError, match="opened for reading only"):
+        with pytest.raises(ValueError, match="opened read-only"):
             change()
     again = Fleet.from_bytes(opened.to_bytes())
     assert (again.run(keys[:-1], scores[:-1], outcomes) == fleet.run(*played(2)[1])).all()
@@ -81,14 +81,14 @@ def test_what_a_fleet_says_does_not_depend_on_how_parts_are_dealt_out(shares):
     keys, scores, outcomes = keyed(4000, 80, seed=1)
     whole = Fleet(3, "logit", shards=5)
     wanted = whole.run(keys, scores, outcomes)
-    said = np.full(len(keys), np.nan)
+    predicted = np.full(len(keys), np.nan)
     some = Fleet(3, "logit", shards=5).split(shares)
     for fleet in some:
         own = np.isin(shards_of(checked_keys(keys).hashes(), 5), list(fleet._shards))
         with pytest.raises(ValueError, match="of 5, which this fleet does not hold"):
             fleet.expected(keys, scores)
-        said[own] = fleet.run(keys[own], scores[own], outcomes[own])
-    assert (said == wanted).all()
+        predicted[own] = fleet.run(keys[own], scores[own], outcomes[own])
+    assert (predicted == wanted).all()
     assert Fleet.merge(some).to_bytes() == whole.to_bytes()
 
 

@@ -1,7 +1,7 @@
 """A fleet against its slow twin: what it says before the grid, and what it predicts.
 
 The rule of a key is compared bit for bit in `test_rule.py`; the mixture of the whole solves small
-systems in another order here, so the words agree to rounding.
+systems in another order here, so the estimates agree to rounding.
 """
 
 import numpy as np
@@ -21,13 +21,13 @@ def play_both(fleet, twin, rows, late, parents=None):
     for row in range(len(keys)):
         one = [keys[row]], [scores[row]]
         above = None if parents is None else [parents[row]]
-        word = fleet.smooth(*one, parents=above)[0]
-        said = fleet.predict_many(*one, ids=[first + row], parents=above)[0]
+        estimate = fleet.smooth(*one, parents=above)[0]
+        predicted = fleet.predict_many(*one, ids=[first + row], parents=above)[0]
         wanted, point = twin.predict(
             keys[row], scores[row], row, None if above is None else above[0]
         )
-        assert word == pytest.approx(wanted, rel=1e-9)
-        same += said == pytest.approx(point, rel=1e-9)
+        assert estimate == pytest.approx(wanted, rel=1e-9)
+        same += predicted == pytest.approx(point, rel=1e-9)
         for done in np.flatnonzero(due == row).tolist():
             fleet.update_many([outcomes[done]], ids=[first + done])
             twin.update(outcomes[done], done)

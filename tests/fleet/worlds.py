@@ -62,7 +62,7 @@ def bayes(keys, scores, outcomes, spread):
         return 1 / (1 + np.exp(-scores))
     grid = np.linspace(-5 * spread, 5 * spread, 121)
     logs = np.tile(-(grid**2) / (2 * spread**2), (keys.max() + 1, 1))
-    said = np.empty(len(keys))
+    predicted = np.empty(len(keys))
     order = np.argsort(keys, kind="stable")
     first = np.searchsorted(keys[order], keys[order])
     turn = np.empty(len(keys), dtype=int)  # how many rows of its key came before each
@@ -72,9 +72,9 @@ def bayes(keys, scores, outcomes, spread):
         key, y = keys[rows], outcomes[rows, None]
         p = 1 / (1 + np.exp(-scores[rows, None] - grid))
         weights = np.exp(logs[key] - logs[key].max(axis=1, keepdims=True))
-        said[rows] = (weights * p).sum(axis=1) / weights.sum(axis=1)
+        predicted[rows] = (weights * p).sum(axis=1) / weights.sum(axis=1)
         logs[key] += np.log(y * p + (1 - y) * (1 - p))
-    return said
+    return predicted
 
 
 def log_loss(predictions, outcomes):

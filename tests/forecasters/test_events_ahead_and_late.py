@@ -178,7 +178,7 @@ class TestIds:
             {"held": None},
             {"number": 30.0}, {"number": 35.0}, {"number": 99.0}, {"place": 1e9}, {"y": 2.0},
             {"m": 0.0}, {"z": 0.123}, {"e": -0.5}, {"e": 1.5}, {"key": 5.0}, {"key": 0.5},
-            {"said": 2.0}, {"said": -0.5}, {"repaired": 0.0}, {"repaired": 1.0},
+            {"predicted": 2.0}, {"predicted": -0.5}, {"repaired": 0.0}, {"repaired": 1.0},
         ],
     )  # fmt: skip
     def test_forged_rounds_are_refused(self, change):
@@ -190,7 +190,7 @@ class TestIds:
         rounds, state = forecaster._save()
         EventForecaster(ahead=3)._load(rounds, dict(state))
         places = {"number": 0, "place": 1, "y": 2, "m": 3, "z": 5, "e": 6, "bet": 7, "repaired": 8}
-        places |= {"key": 12, "said": 64}
+        places |= {"key": 12, "predicted": 64}
         ((name, value),) = change.items()
         if name in places:
             state["waiting_rounds"][len(state["waiting_rounds"]) // 2 + places[name]] = value

@@ -23,12 +23,12 @@ FORECASTERS = [
 def test_an_interrupted_run_was_not_played(forecaster):
     random = np.random.default_rng(0)
     forecaster.run(random.random(1000) < 0.3)
-    said, before = forecaster.predict(), forecaster.to_bytes()
+    predicted, before = forecaster.predict(), forecaster.to_bytes()
     outcomes = random.random(5_000_000) < 0.3
     with interrupted(after=0.01):
         forecaster.run(outcomes)
     assert forecaster.to_bytes() == before
-    assert forecaster.predict() == said
+    assert forecaster.predict() == predicted
     again = type(forecaster).from_bytes(before)
     assert forecaster.run(outcomes[:2000]).tolist() == again.run(outcomes[:2000]).tolist()
 

@@ -1,4 +1,4 @@
-"""The repair of the mixture's word: its bound, what it mends, and its saved state."""
+"""The repair of the mixture's estimate: its bound, what it mends, and its saved state."""
 
 import math
 
@@ -14,22 +14,22 @@ def likelihood(p, y):
     return p if y else 1 - p
 
 
-def losses(words, outcomes, repair):
-    """Return the log losses of the words, and of what becomes of them, after each round."""
+def losses(estimates, outcomes, repair):
+    """Return the log losses of the estimates, and of what becomes of them, after each round."""
     plain, repaired = [], []
-    for word, y in zip(words, outcomes, strict=True):
-        said, mended = repair.say(word)
-        plain.append(-math.log(likelihood(word, y)))
+    for estimate, y in zip(estimates, outcomes, strict=True):
+        predicted, mended = repair.say(estimate)
+        plain.append(-math.log(likelihood(estimate, y)))
         repaired.append(-math.log(likelihood(mended, y)))
-        repair.learn(said, y, likelihood)
+        repair.learn(predicted, y, likelihood)
     return np.cumsum(plain), np.cumsum(repaired)
 
 
-def made_words(kind, rounds, seed):
-    """Return words and outcomes: words that are right, always wrong alike, or wrong in turn."""
+def made_estimates(kind, rounds, seed):
+    """Return estimates that are right, always wrong alike, or wrong in turn; and outcomes."""
     random = np.random.default_rng([seed, rounds])
-    words = random.uniform(0.02, 0.98, rounds)
-    odds = np.log(words / (1 - words))
+    estimates = random.uniform(0.02, 0.98, rounds)
+    odds = np.log(estimates / (1 - estimates))
     if kind == "flat":
         odds = 0.6 * odds
     elif kind == "turns":
@@ -37,15 +37,15 @@ def made_words(kind, rounds, seed):
     truth = 1 / (1 + np.exp(-odds))
     outcomes = (random.random(rounds) < truth).astype(float)
     if kind == "hostile":
-        outcomes = (words < 0.5).astype(float)
+        outcomes = (estimates < 0.5).astype(float)
         outcomes[rounds // 2 :] = 1 - outcomes[rounds // 2 :]
-    return words.tolist(), outcomes.tolist()
+    return estimates.tolist(), outcomes.tolist()
 
 
 @pytest.mark.parametrize("kind", ["right", "flat", "turns", "hostile"])
 def test_repair_costs_no_more_than_its_bound(kind):
     for seed in range(3):
-        plain, repaired = losses(*made_words(kind, 4000, seed), NaiveRepair())
+        plain, repaired = losses(*made_estimates(kind, 4000, seed), NaiveRepair())
         most = -math.log(0.9) - np.arange(1, 4001) * math.log1p(-5e-5)
         assert (repaired <= plain + most + 1e-9).all()
 
@@ -53,15 +53,15 @@ def test_repair_costs_no_more_than_its_bound(kind):
 def test_the_bound_fails_if_maps_start_with_the_weight():
     repair = NaiveRepair()
     repair.weights = [0.1, 0.45, 0.45]
-    # Beyond their last place, maps say less than the word.
+    # Beyond their last place, maps say less than the estimate.
     plain, repaired = losses([0.999999] * 4000, [1.0] * 4000, repair)
     assert repaired[-1] > plain[-1] - math.log(0.9)
 
 
-def test_words_that_are_wrong_alike_are_mended():
+def test_estimates_that_are_wrong_alike_are_mended():
     gains = []
     for seed in range(4):
-        plain, repaired = losses(*made_words("flat", 10_000, seed), NaiveRepair())
+        plain, repaired = losses(*made_estimates("flat", 10_000, seed), NaiveRepair())
         gains.append((plain[-1] - repaired[-1]) / 10_000)
     assert np.mean(gains) > 0.01
 

@@ -74,9 +74,9 @@ def test_late_labels_teach_what_was_predicted_then():
     by_hand, twin = Recalibrator(seed=3), linear_model.LogisticRegression()
     waiting = []
     for t, (x, y) in enumerate(rows(600)):
-        said = model.open_one(x, id=t)
-        assert said[True] == by_hand.predict(twin.predict_proba_one(x)[True], id=t)
-        assert said[False] == 1 - said[True]
+        predicted = model.open_one(x, id=t)
+        assert predicted[True] == by_hand.predict(twin.predict_proba_one(x)[True], id=t)
+        assert predicted[False] == 1 - predicted[True]
         waiting.append((t, x, y))
         if len(waiting) > 20:
             late, features, label = waiting.pop(0 if t % 2 else 7)

@@ -193,7 +193,7 @@ def test_each_of_three_labels_counts():
     model = CalibratedClassifier(naive_bayes.GaussianNB())
     for t in range(90):
         model.learn_one({"a": t % 3 + t % 7 / 10}, "xyz"[t % 3])
-    assert model.recalibrator.learned == 89  # all but the first, of which the model said nothing
+    assert model.recalibrator.learned == 89  # the model predicted nothing for the first
     for t in range(3):
         assert model.predict_one({"a": t + 0.3}) == "xyz"[t]
 

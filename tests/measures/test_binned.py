@@ -32,11 +32,15 @@ def test_equals_the_definition(scheme, norm, data, bins):
 
 def test_the_default_is_what_tables_and_pages_call_it():
     """They say "ECE, 20 bins"."""
-    said, happened = np.linspace(0.0, 1.0, 200), np.arange(200) % 2.0
-    assert ece(said, happened) == ece(said, happened, bins=20) != ece(said, happened, bins=19)
+    predicted, happened = np.linspace(0.0, 1.0, 200), np.arange(200) % 2.0
+    assert (
+        ece(predicted, happened)
+        == ece(predicted, happened, bins=20)
+        != ece(predicted, happened, bins=19)
+    )
     card = Scorecard()
-    card.extend(said, happened)
-    assert card.ece == pytest.approx(ece(said, happened))
+    card.extend(predicted, happened)
+    assert card.ece == pytest.approx(ece(predicted, happened))
 
 
 @pytest.mark.parametrize("scheme", ["width", "mass"])

@@ -12,8 +12,12 @@ from calibrant.measures import Scorecard
 def card(window=None, bins=20, labels=("a", 3, None)):
     random = np.random.default_rng(0)
     card = Scorecard(window=window, bins=bins)
-    said = np.where(random.random(1000) < 0.2, random.integers(2, size=1000), random.random(1000))
-    card.extend(said, random.random(1000), labels=[labels[t % len(labels)] for t in range(1000)])
+    predicted = np.where(
+        random.random(1000) < 0.2, random.integers(2, size=1000), random.random(1000)
+    )
+    card.extend(
+        predicted, random.random(1000), labels=[labels[t % len(labels)] for t in range(1000)]
+    )
     return card
 
 

@@ -11,7 +11,7 @@ SHAPES = [0] + [2] * 6 + [1, 3, 3, 3, 3] + [3] * 3 + [0] * 9  # parameters of ea
 
 
 class Dispersion:
-    """How much more batches differ from what is said of them than chance explains."""
+    """How much more batches differ from what is predicted of them than chance explains."""
 
     def __init__(self):
         self.spread, self.batches, self.outcomes, self.prior = np.zeros(24), 0.0, 0.0, 2.0
@@ -23,9 +23,11 @@ class Dispersion:
         phi = math.pi / 2 * mean**2
         return 1 + (size - 1) * max(0.0, (phi - 1) / max(usual - 1, 1))
 
-    def count(self, said, outcomes):
-        missed = np.abs((outcomes[:, None] - said).sum(axis=0))
-        self.spread = 0.85 * self.spread + missed / np.sqrt((said * (1 - said)).sum(axis=0))
+    def count(self, predicted, outcomes):
+        missed = np.abs((outcomes[:, None] - predicted).sum(axis=0))
+        self.spread = 0.85 * self.spread + missed / np.sqrt(
+            (predicted * (1 - predicted)).sum(axis=0)
+        )
         self.batches = 0.85 * self.batches + 1
         self.outcomes = 0.85 * self.outcomes + len(outcomes)
         self.prior *= 0.85
@@ -65,8 +67,8 @@ class Levels:
     def mean(self, mean, q, least, number):
         if not self.known:
             return mean
-        said = self.say(q, self.forecasts(self.terms(number)[0]), least)
-        return float(np.clip(self.weights @ [mean, *said], least, 1 - least))
+        predicted = self.say(q, self.forecasts(self.terms(number)[0]), least)
+        return float(np.clip(self.weights @ [mean, *predicted], least, 1 - least))
 
 
 def fit(theta, matrix, features, base, outcomes, keep, least, flattest):
@@ -115,9 +117,9 @@ def fit_experts(twin, scores, outcomes, least):
         assert at < len(SHAPES)
 
 
-def losses(said, outcomes):
+def losses(predicted, outcomes):
     y = outcomes[:, None]
-    return -(y * np.log(said) + (1 - y) * np.log1p(-said)).sum(axis=0)
+    return -(y * np.log(predicted) + (1 - y) * np.log1p(-predicted)).sum(axis=0)
 
 
 def weighed(prior, losses, power):
@@ -136,12 +138,12 @@ def fit_charges(twin, scores):
 
 
 def learn_batch(twin, rows):
-    """Let a twin learn rows of (said, point, outcome) that waited together."""
+    """Let a twin learn rows of (predicted, point, outcome) that waited together."""
     rows = sorted(rows, key=lambda row: scramble(row[0].number + 1))
     n, outcomes = len(rows), np.array([outcome for *_, outcome in rows])
-    scores = np.array([said.s for said, *_ in rows])
-    each = np.array([said.each for said, *_ in rows])
-    recalled = np.array([said.recalled for said, *_ in rows])
+    scores = np.array([predicted.s for predicted, *_ in rows])
+    each = np.array([predicted.each for predicted, *_ in rows])
+    recalled = np.array([predicted.recalled for predicted, *_ in rows])
     means, before = recalled[:, 0], twin.dispersion.of(n) if twin.learned else 1.0
     surprise = (outcomes - means).sum() ** 2 / (means * (1 - means)).sum() / before
     odds = 0.05 * math.exp(min(50, (surprise - 6) / 2)) if surprise > 6 else 0.0
@@ -165,10 +167,10 @@ def learn_batch(twin, rows):
     twin.weights = keep * weights + (1 - keep) * twin.priors
     # Those that forecast levels, by what was known when the batch was predicted.
     levels, level = twin.levels, twin.experts[11].c
-    terms, known = levels.terms(min(said.number for said, *_ in rows))
+    terms, known = levels.terms(min(predicted.number for predicted, *_ in rows))
     if known:
-        said = levels.say(each[:, 1], levels.forecasts(terms), least)
-        likelihoods = np.exp((missed.min() - losses(said, outcomes)) * power)
+        predicted = levels.say(each[:, 1], levels.forecasts(terms), least)
+        likelihoods = np.exp((missed.min() - losses(predicted, outcomes)) * power)
         weights = levels.weights * np.array([likelihood, *likelihoods])
         levels.weights = keep * weights / weights.sum() + (1 - keep) * levels.home
         levels.pairs.append((terms, level))
@@ -176,7 +178,7 @@ def learn_batch(twin, rows):
         levels.weights = levels.home
     levels.known.append((level, twin.predictions))
     # Those that look at the past: weighed alike, and nothing to learn.
-    doubt = 0.75 ** (sum(said.moved for said, *_ in rows) * power)
+    doubt = 0.75 ** (sum(predicted.moved for predicted, *_ in rows) * power)
     weights = twin.recent.weights * np.array([1.0] + [doubt] * 8)
     weights = weighed(weights, losses(recalled, outcomes), power)
     keep = np.prod(1 - 1e-5 * shares)
@@ -188,8 +190,10 @@ def learn_batch(twin, rows):
     (a, b), _ = fit(np.array([1.0, 0.0]), 10 * np.eye(2), features, 0, outcomes, 1.0, 1e-9, 0.0)
     placed = np.clip(1 / (1 + np.exp(-(a * x + b))), 1e-9, 1 - 1e-9)
     key = scramble(scramble(twin.seed))
-    for (said, *_), mean, outcome in zip(rows, placed.tolist(), outcomes.tolist(), strict=True):
+    for (predicted, *_), mean, outcome in zip(
+        rows, placed.tolist(), outcomes.tolist(), strict=True
+    ):
         points, weights = twin.safe.place(mean)
-        drawn = scramble((key + (said.number + 1) * 0x9E3779B97F4A7C15) & MASK) >> 11
+        drawn = scramble((key + (predicted.number + 1) * 0x9E3779B97F4A7C15) & MASK) >> 11
         point = points[0] if drawn / 2**53 < weights[0] else points[-1]
         twin.safe.learn(mean, point, outcome, twin.safe.is_bet(mean))

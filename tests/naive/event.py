@@ -205,7 +205,7 @@ class Round:
     time: float | None
     place: int
     contexts: list
-    said: list
+    predicted: list
     logits: list
     mean: float
     slow_mean: float
@@ -243,31 +243,33 @@ class NaiveEventForecaster:
         """Return the next round, with what each expert says of it: None if it sleeps."""
         place, contexts = self.past.contexts(time)
         newest = max(self.past.known, default=-1)
-        said = [mean.mean for mean in self.means]
-        said += [chain.say(place - newest) for chain in self.chains]
+        predicted = [mean.mean for mean in self.means]
+        predicted += [chain.say(place - newest) for chain in self.chains]
         for context in contexts:
             if context in self.counters:
-                said += [self.counters[context].slow, self.counters[context].fast]
+                predicted += [self.counters[context].slow, self.counters[context].fast]
             else:
-                said += [None, None]
-        logits = [0.0 if p is None else rough_logit(p) for p in said]
+                predicted += [None, None]
+        logits = [0.0 if p is None else rough_logit(p) for p in predicted]
         total = 0.0
         for v, x in zip(self.blend[1:], logits, strict=False):
             total += v * x
-        said = [1 / (1 + math.exp(-min(max(total, -11.5), 11.5))), *said]
-        awake = [(w, p) for w, p in zip(self.weights, said, strict=False) if p is not None]
+        predicted = [1 / (1 + math.exp(-min(max(total, -11.5), 11.5))), *predicted]
+        awake = [(w, p) for w, p in zip(self.weights, predicted, strict=False) if p is not None]
         mean = sum(w * p for w, p in awake) / sum(w for w, _ in awake)
         slow_mean = self.means[-1].mean
         repairs = self.repair.say(mean)
-        return Round(self.opened, time, place, contexts, said, logits, mean, slow_mean, *repairs)
+        return Round(
+            self.opened, time, place, contexts, predicted, logits, mean, slow_mean, *repairs
+        )
 
     def predict(self, time=None):
         """Return the next round with its prediction, `drawn.z`; each round is asked for once."""
-        said = self.say(time)
-        said.wanted = self.trust * said.repaired + (1 - self.trust) * said.slow_mean
-        said.bet = self.grid.is_bet(said.wanted)
-        said.drawn = self.draws.choose(*self.grid.place(said.wanted))
-        return said
+        predicted = self.say(time)
+        predicted.wanted = self.trust * predicted.repaired + (1 - self.trust) * predicted.slow_mean
+        predicted.bet = self.grid.is_bet(predicted.wanted)
+        predicted.drawn = self.draws.choose(*self.grid.place(predicted.wanted))
+        return predicted
 
     def open(self, time=None):
         """Predict the next round and go on to the one after it; return the round."""
@@ -300,10 +302,10 @@ class NaiveEventForecaster:
         self.lag += 0.01 * (late - self.lag)
         self.judge(opened, y)
         self.repair.learn(opened.repairs, y, self.likelihood)
-        self.weigh(opened.said, y)
+        self.weigh(opened.predicted, y)
         rate = max(0.01 / math.sqrt(1 + 0.02 * self.learned), 0.001)
         for i, x in enumerate(opened.logits):
-            self.blend[i + 1] += rate * (y - opened.said[0]) * x
+            self.blend[i + 1] += rate * (y - opened.predicted[0]) * x
         for context in opened.contexts:
             self.counters[context].learn(y)
         for mean in self.means:
@@ -318,20 +320,20 @@ class NaiveEventForecaster:
         return (p**y * (1 - p) ** (1 - y)) ** (1 / (1 + self.lag / 2))
 
     def judge(self, opened, y):
-        word, slow_mean = opened.repaired, opened.slow_mean
-        way, moved = word - slow_mean, opened.drawn.z - slow_mean
+        estimate, slow_mean = opened.repaired, opened.slow_mean
+        way, moved = estimate - slow_mean, opened.drawn.z - slow_mean
         small = moved**2 < 0.0025 * slow_mean * (1 - slow_mean)
         if (way == 0 or moved / way >= 1 / 8) and not (self.trust < 0.25 and small):
-            for_word, for_mean = (
+            for_estimate, for_mean = (
                 weight * self.likelihood(p, y)
-                for weight, p in ((self.trust, word), (1 - self.trust, slow_mean))
+                for weight, p in ((self.trust, estimate), (1 - self.trust, slow_mean))
             )
-            self.trust = for_word / (for_word + for_mean)
+            self.trust = for_estimate / (for_estimate + for_mean)
         self.trust = (1 - 2e-5) * self.trust + 2e-5 * 0.7
 
-    def weigh(self, said, y):
-        awake = [i for i, p in enumerate(said) if p is not None]
-        after = {i: self.weights[i] * self.likelihood(said[i], y) for i in awake}
+    def weigh(self, predicted, y):
+        awake = [i for i, p in enumerate(predicted) if p is not None]
+        after = {i: self.weights[i] * self.likelihood(predicted[i], y) for i in awake}
         scale = sum(self.weights[i] for i in awake) / sum(after.values())
         for i in awake:
             self.weights[i] = after[i] * scale

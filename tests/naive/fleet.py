@@ -10,7 +10,7 @@ import numpy as np
 
 from naive.draws import MASK, Draws, scramble
 from naive.keys import hash_of
-from naive.recalibrate import NaiveRecalibrator, Said, floor, within
+from naive.recalibrate import NaiveRecalibrator, Predicted, floor, within
 from naive.safe import NaiveSafe
 
 single = np.float32
@@ -21,8 +21,8 @@ OFFSETS = [
 ]  # fmt: skip
 SLOPES = [(0.2, 0.5), (0.5, 0.5)]
 OTHERS = [w / 11.4 for w in [2.0, 3.0, 3.0, 2.0] + [0.2] * 4 + [0.3] * 2 + [0.0]]
-ROOT_WORD, WORD = 0.98, 0.15
-WORD_AT = len(OFFSETS)  # among the experts
+ROOT_ESTIMATE, ESTIMATE = 0.98, 0.15
+ESTIMATE_AT = len(OFFSETS)  # among the experts
 MANY, TRIED, TRUSTED = 256, 0.02, 0.5
 
 
@@ -145,14 +145,14 @@ class Views:
     mean: float
     v: np.float32
     bucket: tuple
-    each: list  # (p, q) of the offsets, the word, the slopes, and the curve
+    each: list  # (p, q) of the offsets, the estimate, the slopes, and the curve
 
 
 @dataclass
 class Pool:
-    """What the keys of a level share; at first the word itself has this weight."""
+    """What the keys of a level share; at first the estimate itself has this weight."""
 
-    word: float
+    estimate: float
     weights: dict = field(default_factory=dict)  # by bucket, once it was used
     lag: float = 0.0
     a: float = 1.0
@@ -162,8 +162,8 @@ class Pool:
 
     @property
     def prior(self):
-        others = [single((1 - self.word) * other) for other in OTHERS]
-        return [*others[:WORD_AT], single(self.word), *others[WORD_AT:]]
+        others = [single((1 - self.estimate) * other) for other in OTHERS]
+        return [*others[:ESTIMATE_AT], single(self.estimate), *others[ESTIMATE_AT:]]
 
     def heard(self, bucket):
         stage, differs = bucket
@@ -173,30 +173,30 @@ class Pool:
         return self.weights.get((stage, False), self.prior)
 
     def view(self, key, x, v):
-        """Return what the experts of a key say of a word and a score, as logits, and their mean."""
+        """Return what the experts of a key predict from an estimate and a score, and their mean."""
         u = single(self.a * x + self.b)
         v = single(v)
         logits = [expert.logit(u, v) for expert in key.experts]
-        logits.insert(WORD_AT, single(x))
+        logits.insert(ESTIMATE_AT, single(x))
         logits.append(logits[-1] if key.curve is None else logits[-1] + key.curve.value(v))
-        said = [chances(t) for t in logits]
+        predicted = [chances(t) for t in logits]
         w = self.heard(key.bucket)
-        one = float(total([w[i] * said[i][0] for i in range(12)]))
-        zero = float(total([w[i] * said[i][1] for i in range(12)]))
+        one = float(total([w[i] * predicted[i][0] for i in range(12)]))
+        zero = float(total([w[i] * predicted[i][1] for i in range(12)]))
         mean = one / (one + zero)
-        mixed = mean + key.curve_weight * (float(said[-1][0]) - mean)
-        return Views(x, mean, v, key.bucket, said), mean if key.curve is None else mixed
+        mixed = mean + key.curve_weight * (float(predicted[-1][0]) - mean)
+        return Views(x, mean, v, key.bucket, predicted), mean if key.curve is None else mixed
 
-    def learn(self, key, now, said, m, y, late):
+    def learn(self, key, now, predicted, m, y, late):
         share = 1e-5 if m * (1 - m) > 0.01 else 1e-5 * m * (1 - m) / 0.01
-        likely = self.weigh(said, share, y, late)
+        likely = self.weigh(predicted, share, y, late)
         if key.curve is not None:
-            other = self.likelihood(said.mean, 1 - said.mean, y)
+            other = self.likelihood(predicted.mean, 1 - predicted.mean, y)
             key.curve_weight = paired(key.curve_weight, likely[-1], other, share)
             self.curve_weight = paired(self.curve_weight, likely[-1], other, share)
         one, zero = single(y), single(1) - single(y)
         curved = [(p * q, p * zero - q * one) for p, q in now.each]
-        del curved[WORD_AT]
+        del curved[ESTIMATE_AT]
         for expert, (h, r) in zip(key.experts, curved[:-1], strict=True):
             expert.learn(now.v, h, r)
         if key.curve is not None:
@@ -216,15 +216,15 @@ class Pool:
             return p if y == 1 else q
         return math.exp((y * math.log(p) + (1 - y) * math.log(q)) / min(1 + self.lag / 8, 64))
 
-    def weigh(self, said, share, y, late):
+    def weigh(self, predicted, share, y, late):
         """Move the weights of a bucket, and return the likelihoods they were moved by."""
-        w = self.heard(said.bucket)
+        w = self.heard(predicted.bucket)
         self.lag += 0.01 * (late - self.lag)
-        likely = [single(self.likelihood(p, q, y)) for p, q in said.each]
+        likely = [single(self.likelihood(p, q, y)) for p, q in predicted.each]
         moved = [w[i] * likely[i] for i in range(12)]
         keep = single((1 - share) / float(total(moved)))
         prior = self.prior
-        self.weights[said.bucket] = [
+        self.weights[predicted.bucket] = [
             moved[i] * keep + single(share) * prior[i] for i in range(12)
         ]  # fmt: skip
         return likely
@@ -266,11 +266,11 @@ class Whole(NaiveRecalibrator):
 
     def asked(self, s):
         """Return what each expert says of a probability now, and the mean."""
-        said, mean, _ = self.ask(within(s, self.least), self.least)
-        return said, mean
+        predicted, mean, _ = self.ask(within(s, self.least), self.least)
+        return predicted, mean
 
-    def word(self, s):
-        """Return the logit of the word; that of the table, between logits that are eighths."""
+    def estimate(self, s):
+        """Return the logit of the estimate; that of the table, between logits that are eighths."""
         if self.predictions < self.ALL:
             return logit(self.asked(s)[1])
         x = logit(within(s, 1e-9))
@@ -300,7 +300,7 @@ class Round:
     mean: float
     point: object
     bet: bool
-    said: np.ndarray | None  # by the experts of the whole, if it learns from the round
+    predicted: np.ndarray | None  # by the experts of the whole, if it learns from the round
 
 
 class NaiveFleet:
@@ -309,14 +309,14 @@ class NaiveFleet:
     def __init__(self, kind="probability", seed=0):
         self.seed = seed
         self.whole, self.safe = Whole(kind), NaiveSafe()
-        self.pools = [Pool(ROOT_WORD), Pool(WORD), Pool(WORD)]
+        self.pools = [Pool(ROOT_ESTIMATE), Pool(ESTIMATE), Pool(ESTIMATE)]
         self.root, self.parents, self.keys = Key(), {}, {}
         self.learned = 0
         self.waiting = {}
 
     def look(self, s, keys):
         """Return what the experts of each level say, and the mean that is left at the end."""
-        x, views, m = self.whole.word(s), [], None
+        x, views, m = self.whole.estimate(s), [], None
         for pool, key in zip(self.pools, keys, strict=True):
             if key is None:
                 views.append(None)
@@ -337,8 +337,8 @@ class NaiveFleet:
         number = self.whole.predictions
         points, weights = self.safe.place(m)
         drawn, bet = self.draw(key, own.predictions, points, weights), self.safe.is_bet(m)
-        said = self.whole.asked(s)[0] if self.whole.learns(number) else None
-        self.waiting[id_] = Round(number, self.learned, s, keys, views, m, drawn, bet, said)
+        predicted = self.whole.asked(s)[0] if self.whole.learns(number) else None
+        self.waiting[id_] = Round(number, self.learned, s, keys, views, m, drawn, bet, predicted)
         own.predictions += 1
         self.whole.passed()
         return m, drawn.z
@@ -355,11 +355,11 @@ class NaiveFleet:
         late = self.whole.predictions - r.number - 1
         self.safe.learn(r.mean, r.point, outcome, r.bet, late)
         now = r.views if r.learned == self.learned else self.look(r.s, r.keys)[0]
-        if r.said is not None:
+        if r.predicted is not None:
             self.teach_whole(r, outcome, late)
-        for pool, key, view, said in zip(self.pools, r.keys, now, r.views, strict=True):
+        for pool, key, view, predicted in zip(self.pools, r.keys, now, r.views, strict=True):
             if key is not None:
-                pool.learn(key, view, said, r.mean, outcome, float(min(late, 1000)))
+                pool.learn(key, view, predicted, r.mean, outcome, float(min(late, 1000)))
                 if key is not self.root:
                     pool.promote(key)
         self.learned += 1
@@ -370,6 +370,6 @@ class NaiveFleet:
         s, past = within(r.s, whole.least), whole.recent.past
         # A fleet has no experts that look at the past: all say what the mixture does.
         same = np.full(len(whole.recent.weights), r.mean)
-        said = Said(number, number, r.s, s, r.said, r.mean, past, same, r.mean)
-        whole.weigh([(said, outcome)])
-        whole.step(said, outcome)
+        predicted = Predicted(number, number, r.s, s, r.predicted, r.mean, past, same, r.mean)
+        whole.weigh([(predicted, outcome)])
+        whole.step(predicted, outcome)

@@ -1,4 +1,4 @@
-"""The recalibrator with groups in plain Python: every round by itself, nothing shared but words."""
+"""The recalibrator with groups in plain Python: each round by itself, only estimates shared."""
 
 from dataclasses import dataclass, field
 
@@ -38,7 +38,7 @@ class Waiting:
     learned: int  # outcomes of groups before
     whole: object
     views: object
-    word: float
+    estimate: float
     own: object = None
 
 
@@ -62,18 +62,18 @@ class NaiveGroupedRecalibrator:
             group.stages = OwnStages(self.seed + 1 + group.number)
         self.whole.draws.uniform()  # each round has its own number, drawn from or not
         whole = self.whole.say(score)
-        views, word = self.pool.view(group.key, logit(whole.mean), logit(whole.s))
+        views, estimate = self.pool.view(group.key, logit(whole.mean), logit(whole.s))
         least = min(floor(self.learned), whole.mean, 1 - whole.mean)
-        word = within(word, least)
-        round_ = Waiting(group, self.predictions, self.learned, whole, views, word)
+        estimate = within(estimate, least)
+        round_ = Waiting(group, self.predictions, self.learned, whole, views, estimate)
         self.waiting[id_] = round_
         self.predictions += 1
         if group.stages is None:
-            return self.shared.predict(word, id_)
+            return self.shared.predict(estimate, id_)
         round_.own = group.stages.own.say(whole.s)
         # Where both say the same, the mixture is to say just that, or ties fall otherwise.
         own = round_.own.mean
-        mean = own + group.stages.weights[0] * (word - own)
+        mean = own + group.stages.weights[0] * (estimate - own)
         return group.stages.last.predict(float(mean), id_)
 
     def update(self, outcome, id_):
@@ -86,7 +86,7 @@ class NaiveGroupedRecalibrator:
         now = r.views
         if r.learned != self.learned:
             now = self.pool.view(r.group.key, r.views.x, r.views.v)[0]
-        self.pool.learn(r.group.key, now, r.views, r.word, outcome, late)
+        self.pool.learn(r.group.key, now, r.views, r.estimate, outcome, late)
         self.learned += 1
         if r.own is None:
             self.shared.update(outcome, id_)
@@ -94,6 +94,6 @@ class NaiveGroupedRecalibrator:
         stages = r.group.stages
         stages.own.learn(r.own, outcome)
         stages.last.update(outcome, id_)
-        words = np.array([r.word, r.own.mean])
-        weights = stages.weights * words**outcome * (1 - words) ** (1 - outcome)
+        estimates = np.array([r.estimate, r.own.mean])
+        weights = stages.weights * estimates**outcome * (1 - estimates) ** (1 - outcome)
         stages.weights = (1 - 1e-4) * weights / weights.sum() + 1e-4 / 2

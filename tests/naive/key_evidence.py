@@ -22,7 +22,8 @@ def rounded_down(x):
 class NaiveKey:
     def __init__(self):
         self.cash, self.total, self.n = [single(0)] * 4, single(0), 0
-        self.waiting, self.D, self.said = {}, 1.0, None  # stakes, and what they may lose, by round
+        # Stakes, and what they may lose, by round.
+        self.waiting, self.D, self.predicted = {}, 1.0, None
         self.is_named = False
 
 
@@ -56,10 +57,10 @@ class NaiveKeys:
     def predict(self, key, p, round_):
         own = self.keys.setdefault(key, NaiveKey())
         if own.D == 1.0 and not own.waiting:
-            own.said = single(p)
-        own.said = single(own.said + (single(p) - own.said) / single(16))
+            own.predicted = single(p)
+        own.predicted = single(own.predicted + (single(p) - own.predicted) / single(16))
         own.D = max(own.D - 0.125, len(own.waiting) + 1.0)
-        losses = [1.0 - float(e) for e in self.worst(float(own.said))]
+        losses = [1.0 - float(e) for e in self.worst(float(own.predicted))]
         stakes, after = [], []
         for k, (e, M) in enumerate(zip(self.worst(p), own.cash, strict=True)):
             owned, l = single(M + self.granted()), min(losses[k], losses[(k + 2) % 4])  # noqa: E741

@@ -6,49 +6,49 @@ import numpy as np
 
 P1, P2, P3 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
 P4, P5 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
-WORD = 2**64
+ESTIMATE = 2**64
 
 
 def turned(x: int, bits: int) -> int:
-    return (x << bits | x >> (64 - bits)) % WORD
+    return (x << bits | x >> (64 - bits)) % ESTIMATE
 
 
-def step(lane: int, word: int) -> int:
-    return turned((lane + word * P2) % WORD, 31) * P1 % WORD
+def step(lane: int, estimate: int) -> int:
+    return turned((lane + estimate * P2) % ESTIMATE, 31) * P1 % ESTIMATE
 
 
 def xxh64(data: bytes, seed: int = 42) -> int:
     """The hash as in the specification (xxhash_spec.md, XXH64)."""
     rest = data
     if len(data) >= 32:
-        lanes = [(seed + P1 + P2) % WORD, (seed + P2) % WORD, seed, (seed - P1) % WORD]
+        lanes = [(seed + P1 + P2) % ESTIMATE, (seed + P2) % ESTIMATE, seed, (seed - P1) % ESTIMATE]
         while len(rest) >= 32:
             for i in range(4):
                 lanes[i] = step(lanes[i], int.from_bytes(rest[8 * i : 8 * i + 8], "little"))
             rest = rest[32:]
         acc = sum(turned(lane, bits) for lane, bits in zip(lanes, (1, 7, 12, 18), strict=True))
-        acc %= WORD
+        acc %= ESTIMATE
         for lane in lanes:
-            acc = ((acc ^ step(0, lane)) * P1 + P4) % WORD
+            acc = ((acc ^ step(0, lane)) * P1 + P4) % ESTIMATE
     else:
-        acc = (seed + P5) % WORD
-    acc = (acc + len(data)) % WORD
+        acc = (seed + P5) % ESTIMATE
+    acc = (acc + len(data)) % ESTIMATE
     while len(rest) >= 8:
-        acc = (turned(acc ^ step(0, int.from_bytes(rest[:8], "little")), 27) * P1 + P4) % WORD
+        acc = (turned(acc ^ step(0, int.from_bytes(rest[:8], "little")), 27) * P1 + P4) % ESTIMATE
         rest = rest[8:]
     if len(rest) >= 4:
-        acc ^= int.from_bytes(rest[:4], "little") * P1 % WORD
-        acc = (turned(acc, 23) * P2 + P3) % WORD
+        acc ^= int.from_bytes(rest[:4], "little") * P1 % ESTIMATE
+        acc = (turned(acc, 23) * P2 + P3) % ESTIMATE
         rest = rest[4:]
     for byte in rest:
-        acc = turned(acc ^ (byte * P5 % WORD), 11) * P1 % WORD
-    acc = (acc ^ acc >> 33) * P2 % WORD
-    acc = (acc ^ acc >> 29) * P3 % WORD
+        acc = turned(acc ^ (byte * P5 % ESTIMATE), 11) * P1 % ESTIMATE
+    acc = (acc ^ acc >> 33) * P2 % ESTIMATE
+    acc = (acc ^ acc >> 29) * P3 % ESTIMATE
     return acc ^ acc >> 32
 
 
 def hash_of(key: int | str) -> int:
-    return xxh64(key.encode() if isinstance(key, str) else (key % WORD).to_bytes(8, "little"))
+    return xxh64(key.encode() if isinstance(key, str) else (key % ESTIMATE).to_bytes(8, "little"))
 
 
 class Index:

@@ -516,11 +516,11 @@ class Monitor:
     # -- ranges -----------------------------------------------------------------------------------
 
     def count_outcome(self, leaf, p, y):
-        n, said, happened, V, spread = self.ranges.get(leaf, (0.0,) * 5)
-        guess = (happened - said) / n if n else 0.0
+        n, predicted, happened, V, spread = self.ranges.get(leaf, (0.0,) * 5)
+        guess = (happened - predicted) / n if n else 0.0
         guess = min(max(guess, -p), 1.0 - p)
         V += (y - p - guess) * (y - p - guess)
-        self.ranges[leaf] = (n + 1.0, said + p, happened + y, V, spread + p * (1.0 - p))
+        self.ranges[leaf] = (n + 1.0, predicted + p, happened + y, V, spread + p * (1.0 - p))
 
     def begin_block(self, t):
         """Begin a block of as many rounds as wait; the one before the last is over."""

@@ -117,7 +117,7 @@ class Base:
     def __init__(self, classes, keep):
         self.keep, self.counts = keep, np.zeros(classes)
 
-    def said(self):
+    def predicted(self):
         return (self.counts + 1 / len(self.counts)) / (self.counts.sum() + 1)
 
     def learn(self, y):
@@ -149,13 +149,15 @@ class Pool:
         self.keep, self.turn, self.w = keep, turn, self.START.copy()
         self.hessian, self.inverse = 4 * np.eye(13), np.eye(13) / 4
 
-    def said(self, features):
+    def predicted(self, features):
         return softmax(self.w @ features)
 
     def learn(self, features, covariance, y, learned):
         pull = (1 - self.keep) / 0.25
         self.hessian = self.keep * self.hessian + covariance + (pull + 1e-6) * np.eye(13)
-        gradient = features @ self.said(features) - features[:, y] + pull * (self.w - self.START)
+        gradient = (
+            features @ self.predicted(features) - features[:, y] + pull * (self.w - self.START)
+        )
         if learned < 64 or learned % 8 == self.turn:
             self.inverse = np.linalg.inv(self.hessian)
         self.w = self.w - np.clip(self.inverse @ gradient, -0.3, 0.3)
@@ -168,11 +170,11 @@ class Matrix:
         self.classes, self.W = classes, np.eye(classes, classes + 1)
         self.G = np.diag([0.09] * classes + [0.36])
 
-    def said(self, x):
+    def predicted(self, x):
         return softmax(self.W @ np.append(x - x.mean(), 1))
 
     def learn(self, x, y):
-        p, u, keep = self.said(x), np.append(x - x.mean(), 1), 0.9995
+        p, u, keep = self.predicted(x), np.append(x - x.mean(), 1), 0.9995
         h = max((1 - p @ p) / (self.classes - 1), 0.02)
         v = self.G @ u
         scale = keep + h * (u @ v)
@@ -182,7 +184,7 @@ class Matrix:
 
 
 class NaiveMixture:
-    """The experts and their weights: docs/multiclass.md says them in words."""
+    """The experts and their weights: docs/multiclass.md describes them."""
 
     def __init__(self, classes):
         self.classes = classes
@@ -202,21 +204,24 @@ class NaiveMixture:
     def says(self, x, top, last, features=None):
         """Return what all experts say, and the features of the pools."""
         z = self.biased[0].logits(x)
-        said = [softmax(x), *(softmax(each.logits(x)) for each in [*self.slopes, *self.biased])]
-        said += [each.said() for each in self.bases]
-        said += [softmax(z + self.by_top.of(top).b), softmax(z + self.by_last.of(last).b)]
+        predicted = [
+            softmax(x),
+            *(softmax(each.logits(x)) for each in [*self.slopes, *self.biased]),
+        ]
+        predicted += [each.predicted() for each in self.bases]
+        predicted += [softmax(z + self.by_top.of(top).b), softmax(z + self.by_last.of(last).b)]
         if features is None:
-            all_time, *recent = (np.log(each.said()) for each in self.bases)
+            all_time, *recent = (np.log(each.predicted()) for each in self.bases)
             features = np.array([
                 x, *(each.biases.b for each in self.biased), self.by_top.of(top).b,
                 self.by_last.of(last).b, *(each - all_time for each in recent), -(x**2) / 10,
                 np.arange(self.classes) == top, np.arange(self.classes) == last,
                 x <= np.log(self.least / 2) + 1e-6,
             ])  # fmt: skip
-        said += [pool.said(features) for pool in self.pools]
+        predicted += [pool.predicted(features) for pool in self.pools]
         if self.matrix is not None:
-            said.append(self.matrix.said(x))
-        return np.array(said), features
+            predicted.append(self.matrix.predicted(x))
+        return np.array(predicted), features
 
     def predict(self, scores):
         """Return the mixture, and what is remembered of the round."""
@@ -224,18 +229,18 @@ class NaiveMixture:
         self.least = min(self.least, *scores[scores > 1e-12])
         x = np.log(np.where(scores > 1e-12, scores, self.least / 2))
         top = int(scores.argmax())
-        said, features = self.says(x, top, self.last)
+        predicted, features = self.says(x, top, self.last)
         d = self.escaped / self.escapes
-        q = (1 - d) * (self.u * self.w + (1 - self.u) * self.v) @ said + d * said[7]
-        record = x, top, self.last, features, said, self.w, self.v, self.begun
+        q = (1 - d) * (self.u * self.w + (1 - self.u) * self.v) @ predicted + d * predicted[7]
+        record = x, top, self.last, features, predicted, self.w, self.v, self.begun
         self.begun += 1
         return q, record
 
     def learn(self, record, y):
-        x, top, last, features, said, w, v, begun = record
+        x, top, last, features, predicted, w, v, begun = record
         self.late += 0.01 * (self.begun - 1 - begun - self.late)
         eta = 1 if self.late < 0.01 else max(1 / 24, 1 / (1 + self.late / 2))
-        p = np.maximum(said[:, y], 1e-12)
+        p = np.maximum(predicted[:, y], 1e-12)
         q1, q2, d = w @ p, v @ p, self.escaped / self.escapes
         self.escaped += d * p[7] / ((1 - d) * (self.u * q1 + (1 - self.u) * q2) + d * p[7])
         self.escapes += 1

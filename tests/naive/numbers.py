@@ -1,6 +1,6 @@
-"""Quantiles of numbers, slowly: one round after the other, in the words of docs/numbers.md.
+"""Quantiles of numbers, slowly: one round after the other, as docs/numbers.md describes it.
 
-Everything is in residuals; a prediction is a dict of what was said, and learning reads it.
+Everything is in residuals; a prediction is a dict of what was predicted, and learning reads it.
 """
 
 import math
@@ -96,20 +96,20 @@ class NaiveNet:
             gain = min(0.7, 0.3 * math.sqrt(2 * m) / (late + 1))
             shift += gain * np.sign(z) * np.maximum(np.abs(z) - 2.5, 0.0)
         moved = isotone(lt - shift)
-        said = np.array([self.read(mixture, lt, a, far) for a in moved])
-        said = np.where(moved == lt, mixture, said)
-        said = np.maximum.accumulate(said)
+        predicted = np.array([self.read(mixture, lt, a, far) for a in moved])
+        predicted = np.where(moved == lt, mixture, predicted)
+        predicted = np.maximum.accumulate(predicted)
         low, high = self.walls(n)
         turn = -1
         if low and high:
             turn = self.returned.pop() if self.returned else self.turn
             self.turn = max(self.turn, turn + 1)
-            said = np.where(tau > self.u(turn), math.inf, -math.inf)
+            predicted = np.where(tau > self.u(turn), math.inf, -math.inf)
         elif low:
-            said[min(low) :] = math.inf
+            predicted[min(low) :] = math.inf
         elif high:
-            said[: max(high) + 1] = -math.inf
-        return said, turn
+            predicted[: max(high) + 1] = -math.inf
+        return predicted, turn
 
     @staticmethod
     def read(q, lt, a, far):
@@ -141,7 +141,7 @@ class NaiveNet:
 
 
 class NaiveNumbers:
-    """The rule for numbers; `predict` returns what was said, `learn` takes it with the outcome."""
+    """The rule for numbers; `predict` returns what `learn` takes with the outcome."""
 
     def __init__(self, levels, periods=(7, 24, 48, 168, 336), bounds=(-math.inf, math.inf)):
         self.tau, self.periods, self.bounds = np.asarray(levels), periods, bounds
@@ -163,19 +163,21 @@ class NaiveNumbers:
         self.net = NaiveNet(levels)
         self.anchor = (0, self.shapes.copy(), self.boa.w.copy())
 
-    def words(self, shapes, said):
+    def estimates(self, shapes, predicted):
         found = np.empty((21, len(self.tau)))
         for i in range(21):
             j, (scale, _) = i // 7, KINDS[i % 7]
-            found[i] = clip(said["mu"][j] + said["s"][j][scale] * shapes[i], said["far"])
+            found[i] = clip(
+                predicted["mu"][j] + predicted["s"][j][scale] * shapes[i], predicted["far"]
+            )
         return found
 
-    def mixed(self, words, w):
-        return ((w @ self.hats) * words).sum(axis=0)
+    def mixed(self, estimates, w):
+        return ((w @ self.hats) * estimates).sum(axis=0)
 
     @np.errstate(over="ignore")
     def predict(self, m, given=None):
-        said, unit = {"place": self.begun, "known": self.n}, max(self.means[0, 2], 1e-300)
+        predicted, unit = {"place": self.begun, "known": self.n}, max(self.means[0, 2], 1e-300)
         if math.isnan(m):
             m = float(np.clip(self.past, *self.bounds))
         phase = [self.begun % p for p in self.periods]
@@ -195,54 +197,60 @@ class NaiveNumbers:
             learned = unit * math.exp(np.clip(self.thetas[j] @ sx, -6.0, 4.0))
             scales.append([*three, learned])
             features.append(np.array(sx))
-        said |= {"m": m, "x": x, "sx": features, "mu": mu, "s": scales, "unit": unit}
-        said["far"] = 2 * self.far
+        predicted |= {"m": m, "x": x, "sx": features, "mu": mu, "s": scales, "unit": unit}
+        predicted["far"] = 2 * self.far
         if self.n - self.anchor[0] > int(self.late / 8):
             self.anchor = (self.n, self.shapes.copy(), self.boa.w.copy())
-        said["anchor"] = self.anchor
-        mixture = np.sort(self.mixed(self.words(self.shapes, said), self.boa.w))
-        said["given"] = None
+        predicted["anchor"] = self.anchor
+        mixture = np.sort(self.mixed(self.estimates(self.shapes, predicted), self.boa.w))
+        predicted["given"] = None
         if given is not None:
             weights = np.ones(5) if self.n <= 5 else self.given_boa.w[1].copy()
-            said["given"], v = (np.asarray(given) - m, weights), weights @ self.hats
-            mixture = np.sort((1 - v) * mixture + v * said["given"][0])
-        said["q"], said["turn"] = self.net.say(mixture, said["far"], self.n, self.late)
-        said["shown"] = np.clip(m + said["q"], *self.bounds)
+            predicted["given"], v = (np.asarray(given) - m, weights), weights @ self.hats
+            mixture = np.sort((1 - v) * mixture + v * predicted["given"][0])
+        predicted["q"], predicted["turn"] = self.net.say(
+            mixture, predicted["far"], self.n, self.late
+        )
+        predicted["shown"] = np.clip(m + predicted["q"], *self.bounds)
         self.begun += 1
-        return said
+        return predicted
 
     @np.errstate(over="ignore")  # a residual in units of a scale that has collapsed
-    def learn(self, said, y):
-        self.note_lateness(said)
-        n, r, tau = self.n + 1, y - said["m"], self.tau
-        if said["known"] > 2:
-            c = np.where(y == said["shown"], 0.0, (y < said["shown"]) - tau)
-            c = np.where(said["q"] == math.inf, 1 - tau, c)
-            c = np.where(said["q"] == -math.inf, -tau, c)
-            self.net.learn(c, said["turn"] >= 0, n, self.late, self.was_late)
-        if said["known"] > 5:
-            self.weigh(said, r)
-        if said["known"] > 2:
-            self.move_shapes(said, r, n)
-        self.learn_scales(said, r, n)
-        self.learn_location(said, r, n)
+    def learn(self, predicted, y):
+        self.note_lateness(predicted)
+        n, r, tau = self.n + 1, y - predicted["m"], self.tau
+        if predicted["known"] > 2:
+            c = np.where(y == predicted["shown"], 0.0, (y < predicted["shown"]) - tau)
+            c = np.where(predicted["q"] == math.inf, 1 - tau, c)
+            c = np.where(predicted["q"] == -math.inf, -tau, c)
+            self.net.learn(c, predicted["turn"] >= 0, n, self.late, self.was_late)
+        if predicted["known"] > 5:
+            self.weigh(predicted, r)
+        if predicted["known"] > 2:
+            self.move_shapes(predicted, r, n)
+        self.learn_scales(predicted, r, n)
+        self.learn_location(predicted, r, n)
         self.past += max(0.05, 1 / n) * (y - self.past)
         self.n = n
 
-    def note_lateness(self, said):
+    def note_lateness(self, predicted):
         n = self.n + 1
-        waited = self.n - said["known"] if said["known"] else self.begun - 1 - said["place"]
+        waited = (
+            self.n - predicted["known"]
+            if predicted["known"]
+            else self.begun - 1 - predicted["place"]
+        )
         if n > 20:
             waited = min(waited, 4 * self.late + 8)
         self.late += max(0.01, 1 / n) * (waited - self.late)
         self.was_late = self.was_late or waited > 0
 
-    def weigh(self, said, r):
-        _, shapes, w = said["anchor"]
-        words, mid = self.words(shapes, said), said["s"][0][1]
-        mixture, size = self.mixed(words, w), self.hats.sum(axis=1)
-        if said["given"] is not None:
-            theirs, weights = said["given"]
+    def weigh(self, predicted, r):
+        _, shapes, w = predicted["anchor"]
+        estimates, mid = self.estimates(shapes, predicted), predicted["s"][0][1]
+        mixture, size = self.mixed(estimates, w), self.hats.sum(axis=1)
+        if predicted["given"] is not None:
+            theirs, weights = predicted["given"]
             v = weights @ self.hats
             both = (1 - v) * mixture + v * theirs
             slope = ((r <= both) - self.tau) / mid
@@ -250,14 +258,14 @@ class NaiveNumbers:
             had = np.array([1 - weights, weights])
             self.given_boa.learn(loss, had, self.late, self.was_late)
         slope = ((r <= mixture) - self.tau) / mid
-        loss = (slope * (mixture - words)) @ self.hats.T / size
+        loss = (slope * (mixture - estimates)) @ self.hats.T / size
         self.boa.learn(loss, w, self.late, self.was_late)
 
-    def move_shapes(self, said, r, n):
+    def move_shapes(self, predicted, r, n):
         tau, K = self.tau, len(self.tau)
         for i, q in enumerate(self.shapes):
             scale, slowest = KINDS[i % 7]
-            z = (r - said["mu"][i // 7]) / said["s"][i // 7][scale]
+            z = (r - predicted["mu"][i // 7]) / predicted["s"][i // 7][scale]
             least = 1.0 if abs(z) > 3 * max(abs(q[0]), abs(q[-1])) else 0.03
             k = np.arange(K)
             lo, hi = np.maximum(0, k - 2), np.minimum(K - 1, k + 2)
@@ -266,11 +274,11 @@ class NaiveNumbers:
             step = max(1 / (n + 20), slowest) * np.maximum(slope, least)
             self.shapes[i] = np.maximum.accumulate(q + step * (tau - (z <= q)))
 
-    def learn_scales(self, said, r, n):
+    def learn_scales(self, predicted, r, n):
         for j in range(3):
-            size, sx = abs(r - said["mu"][j]), said["sx"][j]
-            if said["known"] > 10:
-                ratio = min(4.0, size / said["s"][j][3]) - 1
+            size, sx = abs(r - predicted["mu"][j]), predicted["sx"][j]
+            if predicted["known"] > 10:
+                ratio = min(4.0, size / predicted["s"][j][3]) - 1
                 self.As[j] = 0.999 * self.As[j] + 0.001 * 10 * np.eye(len(sx)) + np.outer(sx, sx)
                 self.thetas[j] = self.thetas[j] + np.linalg.solve(self.As[j], sx * ratio)
             if n > 20 and self.means[j, 2] > 0:
@@ -284,18 +292,18 @@ class NaiveNumbers:
             rates = np.maximum(1 / (1 / RATES + 0.3 * self.late), 1 / n)
             self.means[j] += rates * (size - self.means[j])
             for p, period in enumerate(self.periods):
-                c = said["place"] % period
+                c = predicted["place"] % period
                 rate = max(0.1, 1 / (self.heard[p][c] + 1))
                 self.phase_s[j][p][c] += rate * (size - self.phase_s[j][p][c])
 
-    def learn_location(self, said, r, n):
-        x, mid, late = said["x"], said["s"][0][1], self.late
-        teaches = said["known"] > 10
+    def learn_location(self, predicted, r, n):
+        x, mid, late = predicted["x"], predicted["s"][0][1], self.late
+        teaches = predicted["known"] > 10
         if teaches:
-            s = said["s"][2][1]
-            w = min(5.0, said["unit"] / s)
+            s = predicted["s"][2][1]
+            w = min(5.0, predicted["unit"] / s)
             self.A = (1 - 5e-4) * self.A + 5e-4 * 10 * np.eye(len(x)) + w**2 * np.outer(x, x)
-            e = float(clip((r - said["mu"][2]) / s, 3.0))
+            e = float(clip((r - predicted["mu"][2]) / s, 3.0))
             self.theta = self.theta + np.linalg.solve(self.A, x * w * e)
         clipped = float(clip(r, 4 * mid)) if teaches else r
         e = float(clip(r - self.offset, 4 * mid)) if teaches else r - self.offset
@@ -304,12 +312,12 @@ class NaiveNumbers:
         self.slow += max(1 / (100 + 0.3 * late), 1 / n) * (clipped - self.slow)
         self.before, self.last = self.last, clipped
         for p, period in enumerate(self.periods):
-            c = said["place"] % period
+            c = predicted["place"] % period
             self.heard[p][c] += 1
             rate = max(0.1, 1 / self.heard[p][c])
             self.phase_m[p][c] += rate * (clipped - self.phase_m[p][c])
         rate = max(0.002, 1 / n)
-        self.mean_m += rate * (said["m"] - self.mean_m)
-        self.dev_m += rate * (abs(said["m"] - self.mean_m) * 1.25 - self.dev_m)
-        self.abs_m += rate * (abs(said["m"]) - self.abs_m)
+        self.mean_m += rate * (predicted["m"] - self.mean_m)
+        self.dev_m += rate * (abs(predicted["m"] - self.mean_m) * 1.25 - self.dev_m)
+        self.abs_m += rate * (abs(predicted["m"]) - self.abs_m)
         self.far = max(self.far, abs(r))

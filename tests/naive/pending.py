@@ -27,8 +27,8 @@ class Row:
     at: float
     due: float
     x: float  # logit of the score
-    said: list  # the waiting word first
-    moved: float  # what all said together
+    predicted: list  # the waiting estimate first
+    moved: float  # the estimate of all together
     corrected: float
     slice: int
     kind: tuple  # range of scores and class of span
@@ -36,28 +36,28 @@ class Row:
 
 
 class Correction:
-    """A logistic regression on the logits of score, waiting word and moved word, from deadlines."""
+    """A logistic regression on the logits of score, waiting and moved estimate, from deadlines."""
 
     def __init__(self):
         self.factors = np.array([0.0, 0.0, 1.0, 0.0])
         self.curvature = np.zeros((4, 4))
         self.trust = 0.5
 
-    def word(self, x, mean, moved):
+    def estimate(self, x, mean, moved):
         return sigmoid(float(self.factors @ self.features(x, mean, moved)))
 
     def features(self, x, mean, moved):
         return np.array([x, logit(mean), logit(moved), 1.0])
 
     def mix(self, x, mean, moved):
-        return self.trust * moved + (1 - self.trust) * self.word(x, mean, moved)
+        return self.trust * moved + (1 - self.trust) * self.estimate(x, mean, moved)
 
     def learn(self, row, happened, waiting):
         old, new = (p if happened else 1 - p for p in (row.moved, row.corrected))
         old, new = self.trust * old**0.05, (1 - self.trust) * new**0.05
         self.trust = (1 - 5e-5) * old / (old + new) + 5e-5 * 0.5
-        f = self.features(row.x, row.said[0], row.moved)
-        p = self.word(row.x, row.said[0], row.moved)
+        f = self.features(row.x, row.predicted[0], row.moved)
+        p = self.estimate(row.x, row.predicted[0], row.moved)
         self.curvature += max(p * (1 - p), 1e-3) * np.outer(f, f)
         damped = self.curvature + max(waiting, 100) * np.eye(4)
         self.factors = self.factors - np.linalg.solve(damped, (p - happened) * f)
@@ -84,17 +84,17 @@ class Pending:
         events = sum((1 - 0.002) ** older for older in range(len(self.ages)))
         return self.has_new_slice and events >= 10
 
-    def words(self, mean):
+    def estimates(self, mean):
         return [mean] + [sigmoid(logit(mean) + c) for c in self.moves]
 
     def mix(self, probability, mean):
         return self.correction.mix(logit(probability), mean, self.moved(mean))
 
     def moved(self, mean):
-        waiting, *moved = self.words(mean)
+        waiting, *moved = self.estimates(mean)
         shares = [w * math.exp(r) for w, r in zip(self.weights[1:], self.recent, strict=True)]
-        word = sum(w * p for w, p in zip(shares, moved, strict=True)) / sum(shares)
-        return self.weights[0] * waiting + (1 - self.weights[0]) * word
+        estimate = sum(w * p for w, p in zip(shares, moved, strict=True)) / sum(shares)
+        return self.weights[0] * waiting + (1 - self.weights[0]) * estimate
 
     def open(self, probability, mean, at, due):
         if not self.rows:
@@ -106,8 +106,8 @@ class Pending:
         x = logit(probability)
         kind = range_of(x), min(max(level, 0), 31)
         moved = self.moved(mean)
-        corrected = self.correction.word(x, mean, moved)
-        row = Row(at, due, x, self.words(mean), moved, corrected, len(self.starts) - 1, kind)
+        corrected = self.correction.estimate(x, mean, moved)
+        row = Row(at, due, x, self.estimates(mean), moved, corrected, len(self.starts) - 1, kind)
         self.waiting += 1
         self.span += 0.01 * (due - at - self.span)
         self.rows.append(row)
@@ -123,7 +123,7 @@ class Pending:
     def mature(self, row):
         if row.came < math.inf:
             self.ages.append((range_of(row.x), (row.came - row.at) / (row.due - row.at)))
-        likely = [p if row.came < math.inf else 1 - p for p in row.said]
+        likely = [p if row.came < math.inf else 1 - p for p in row.predicted]
         weights = [w * like**0.3 for w, like in zip(self.weights, likely, strict=True)]
         total = sum(weights)
         self.weights = [
@@ -178,7 +178,7 @@ class Pending:
         self.recent = [0.0] * 4
         for n, came, age, f, _, rows in counted:
             for e in range(4):
-                p = sum(row.said[e + 1] for row in rows) / n
+                p = sum(row.predicted[e + 1] for row in rows) / n
                 likely = came * math.log(p) + (n - came) * math.log(1 - p * f)
                 self.recent[e] += math.exp(-age / (0.3 * self.span)) * likely
         top = max(self.recent)

@@ -13,7 +13,7 @@ from naive.safe import NaiveSafe
 
 
 def floor(outcomes):
-    """Return the least that is said after so many outcomes."""
+    """Return the least that is predicted after so many outcomes."""
     return min(max(1 / (outcomes + 2), 1e-9), 1e-4)
 
 
@@ -116,7 +116,7 @@ def make_experts():
 
 
 @dataclass
-class Said:
+class Predicted:
     number: int  # of predictions before
     batch: int  # the number of the first one made in the same call
     given: float  # the score as a probability
@@ -130,7 +130,7 @@ class Said:
     moved: bool = False  # was no neutral point beside the mean predicted?
 
     def forget_recalled(self):
-        """Let all have said what the mixture did, so that the outcome does not tell them apart."""
+        """Let all have predicted the mean, so that the outcome does not tell them apart."""
         self.recalled = np.full_like(self.recalled, self.recalled[0])
 
 
@@ -164,35 +164,35 @@ class NaiveRecalibrator:
         return floor(self.learned)
 
     def say(self, score):
-        """Return what is said of a score that does not go to the grid: without the past."""
-        said = self.say_all(score)
-        said.forget_recalled()
-        said.mean = float(said.recalled[0])
-        return said
+        """Return what is predicted of a score that does not go to the grid: without the past."""
+        predicted = self.say_all(score)
+        predicted.forget_recalled()
+        predicted.mean = float(predicted.recalled[0])
+        return predicted
 
     def say_all(self, score, batch=None):
         """Return what the experts say of a score, before it goes to the grid."""
         given = self.probability(score)
         s = within(given, self.least)
         number, self.predictions = self.predictions, self.predictions + 1
-        said, sharp, lasting = self.ask(s, self.least)
-        sharp = self.levels.mean(sharp, said[1], self.least, number)
+        predicted, sharp, lasting = self.ask(s, self.least)
+        sharp = self.levels.mean(sharp, predicted[1], self.least, number)
         past = self.recent.past
         recalled = self.recent.say(sharp, lasting, past, self.least)
         # Where all say the same, they are to say just that together, or ties fall otherwise.
         mean = within(sharp + float(self.recent.weights @ (recalled - sharp)), self.least)
         batch = number if batch is None else batch
-        return Said(number, batch, given, s, said, lasting, past, recalled, mean)
+        return Predicted(number, batch, given, s, predicted, lasting, past, recalled, mean)
 
     def ask(self, s, least):
         """Return what each expert of the mixture says, all together, and those that last."""
-        said = np.array([expert.predict(s, least) for expert in self.experts])
+        predicted = np.array([expert.predict(s, least) for expert in self.experts])
         lasts = np.array([expert.forget == 0 for expert in self.experts])
-        lasting = float(np.average(said[lasts], weights=self.weights[lasts]))
-        return said, within(float(self.weights @ said), least), within(lasting, least)
+        lasting = float(np.average(predicted[lasts], weights=self.weights[lasts]))
+        return predicted, within(float(self.weights @ predicted), least), within(lasting, least)
 
-    def smooth(self, said):
-        """Return the word for ranking: experts whose memory holds few events are hardly heard."""
+    def smooth(self, predicted):
+        """Return the estimate for ranking: experts whose memory holds few events hardly count."""
         rate = (self.ones + 0.5) / (self.learned + 1)
         variance = rate * (1 - rate)
         events = (self.learned + 1) * variance
@@ -203,19 +203,19 @@ class NaiveRecalibrator:
             heard.append(weight * (variance / (variance + 10 * forget)) ** 2)
             if not isinstance(expert, Identity):
                 heard[-1] *= learned
-        each, _, lasting = self.ask(within(said.given, 1e-9), 1e-9)
-        word = within(float(np.average(each, weights=heard)), 1e-9)
-        return within(self.recent.smooth(word, lasting, variance, learned, 1e-9), 1e-9)
+        each, _, lasting = self.ask(within(predicted.given, 1e-9), 1e-9)
+        estimate = within(float(np.average(each, weights=heard)), 1e-9)
+        return within(self.recent.smooth(estimate, lasting, variance, learned, 1e-9), 1e-9)
 
     def predict(self, score, id_, batch=None):
-        said = self.say_all(score, batch)
-        points, weights = self.safe.place(said.mean)
-        said.bet = self.safe.is_bet(said.mean)
-        if self.safe.is_moved(said.mean, points):
-            said.moved = True
-            said.forget_recalled()
+        predicted = self.say_all(score, batch)
+        points, weights = self.safe.place(predicted.mean)
+        predicted.bet = self.safe.is_bet(predicted.mean)
+        if self.safe.is_moved(predicted.mean, points):
+            predicted.moved = True
+            predicted.forget_recalled()
         drawn = self.draws.choose(points, weights)
-        self.waiting[id_] = said, drawn
+        self.waiting[id_] = predicted, drawn
         return drawn.z
 
     def predict_many(self, scores, ids):
@@ -223,9 +223,9 @@ class NaiveRecalibrator:
         return [self.predict(score, id_, batch) for score, id_ in zip(scores, ids, strict=True)]
 
     def update(self, outcome, id_):
-        said, point = self.waiting.pop(id_)
-        self.safe.learn(said.mean, point, outcome, said.bet, self.lateness(said))
-        self.learn(said, outcome)
+        predicted, point = self.waiting.pop(id_)
+        self.safe.learn(predicted.mean, point, outcome, predicted.bet, self.lateness(predicted))
+        self.learn(predicted, outcome)
 
     def update_many(self, outcomes, ids):
         """Learn the outcomes of distinct ids that all wait."""
@@ -235,9 +235,11 @@ class NaiveRecalibrator:
         rows = [
             (*self.waiting.pop(id_), outcome) for id_, outcome in zip(ids, outcomes, strict=True)
         ]
-        batches = {said.batch for said, *_ in rows}
+        batches = {predicted.batch for predicted, *_ in rows}
         large = [
-            batch for batch in batches if sum(said.batch == batch for said, *_ in rows) >= SMALLEST
+            batch
+            for batch in batches
+            if sum(predicted.batch == batch for predicted, *_ in rows) >= SMALLEST
         ]
         self.learn_rows([row for row in rows if row[0].batch not in large])
         for batch in sorted(large):
@@ -248,34 +250,34 @@ class NaiveRecalibrator:
         if not rows:
             return
         rows = sorted(rows, key=lambda row: (row[0].batch, scramble(row[0].number + 1)))
-        for said, point, outcome in rows:
-            self.safe.learn(said.mean, point, outcome, said.bet, self.lateness(said))
-            self.step(said, outcome)
-        self.weigh([(said, outcome) for said, _, outcome in rows])
+        for predicted, point, outcome in rows:
+            self.safe.learn(predicted.mean, point, outcome, predicted.bet, self.lateness(predicted))
+            self.step(predicted, outcome)
+        self.weigh([(predicted, outcome) for predicted, _, outcome in rows])
 
-    def lateness(self, said):
-        return self.predictions - said.number - 1
+    def lateness(self, predicted):
+        return self.predictions - predicted.number - 1
 
-    def learn(self, said, outcome):
+    def learn(self, predicted, outcome):
         """Teach the mixture alone."""
-        self.step(said, outcome)
-        self.weigh([(said, outcome)])
+        self.step(predicted, outcome)
+        self.weigh([(predicted, outcome)])
 
     def weigh(self, rows):
         """Weigh the experts by outcomes that came together."""
-        late = sum(self.lateness(said) for said, _ in rows) / len(rows)
+        late = sum(self.lateness(predicted) for predicted, _ in rows) / len(rows)
         self.weigh_levels(rows, 1 / min(1 + self.lag / 2, 64))
         for _ in rows:
             self.lag += 0.01 * (late - self.lag)
         means, outcomes = zip(
-            *((float(said.recalled[0]), outcome) for said, outcome in rows), strict=True
+            *((float(predicted.recalled[0]), outcome) for predicted, outcome in rows), strict=True
         )
         power = 1 / min(1 + self.lag / 2, 64)
-        each = [said.each for said, _ in rows]
+        each = [predicted.each for predicted, _ in rows]
         self.weights = weighed(self.weights, self.priors, 5e-5, each, means, outcomes, power)
-        doubt = 0.75 ** (sum(said.moved for said, _ in rows) * power)
+        doubt = 0.75 ** (sum(predicted.moved for predicted, _ in rows) * power)
         weights = self.recent.weights * np.array([1.0] + [doubt] * 8)
-        each = [said.recalled for said, _ in rows]
+        each = [predicted.recalled for predicted, _ in rows]
         self.recent.weights = weighed(weights, PRIORS, 1e-5, each, means, outcomes, power)
 
     def weigh_levels(self, rows, power):
@@ -284,34 +286,34 @@ class NaiveRecalibrator:
         if not levels.known:
             return
         forecasts = levels.forecasts(levels.terms(self.predictions)[0])
-        for said, outcome in rows:
-            mean = float(self.weights @ said.each)
-            each = [np.array([mean, *levels.say(said.each[1], forecasts, 1e-9)])]
-            means = [float(said.recalled[0])]
+        for predicted, outcome in rows:
+            mean = float(self.weights @ predicted.each)
+            each = [np.array([mean, *levels.say(predicted.each[1], forecasts, 1e-9)])]
+            means = [float(predicted.recalled[0])]
             levels.weights = weighed(
                 levels.weights, levels.home, 5e-5, each, means, [outcome], power
             )
 
-    def step(self, said, outcome):
+    def step(self, predicted, outcome):
         """Let each expert learn, from what it says for the score and its past now."""
-        s, least = said.s, self.least
+        s, least = predicted.s, self.least
         predictions, sharp, lasting = self.ask(s, self.least)
         sharp = self.levels.mean(sharp, predictions[1], self.least, self.predictions)
         for expert, p in zip(self.experts, predictions.tolist(), strict=True):
             expert.learn(s, p, outcome, least)
-        self.recent.learn(sharp, lasting, said.past, outcome, least)
+        self.recent.learn(sharp, lasting, predicted.past, outcome, least)
         self.learned += 1
         self.ones += outcome
 
 
-def weighed(weights, priors, most, said, means, outcomes, power):
+def weighed(weights, priors, most, predicted, means, outcomes, power):
     """Return weights after outcomes that came together; `most` or less of them returns each time.
 
-    `said` is what each expert said of each outcome.
+    `predicted` is what each expert predicted of each outcome.
     """
     logs = sum(
         outcome * np.log(each) + (1 - outcome) * np.log1p(-each)
-        for each, outcome in zip(said, outcomes, strict=True)
+        for each, outcome in zip(predicted, outcomes, strict=True)
     )
     weights = weights * np.exp((logs - logs.max()) * power)
     weights = weights / weights.sum()

@@ -32,7 +32,7 @@ class Slots:
 
 
 class NaiveRecent:
-    """The mixture's word against eight that also look at the last outcomes known."""
+    """The mixture's estimate against eight that also look at the last outcomes known."""
 
     def __init__(self, within):
         self.within = within
@@ -43,22 +43,22 @@ class NaiveRecent:
 
     def say(self, mean, lasting, past, least):
         """Return the mixture's mean, and what each expert makes of it after this past."""
-        said = [slots.move(lasting, past) for slots in self.lasting]
-        said += [slots.move(mean, past) for slots in self.passing]
-        return np.array([mean, *(self.within(p, least) for p in said)])
+        predicted = [slots.move(lasting, past) for slots in self.lasting]
+        predicted += [slots.move(mean, past) for slots in self.passing]
+        return np.array([mean, *(self.within(p, least) for p in predicted)])
 
-    def smooth(self, word, lasting, variance, learned, least):
-        """Return the word for ranking, given the mixture's; memories of few events hardly count.
+    def smooth(self, estimate, lasting, variance, learned, least):
+        """Return the estimate for ranking from the mixture's; memories of few events hardly count.
 
         `learned` is how far what was learned is heard at all.
         """
         heard = self.weights * (variance / (variance + 10 * np.array([0] + [1e-3] * 8))) ** 2
         heard[1:] *= learned
-        return float(np.average(self.say(word, lasting, self.past, least), weights=heard))
+        return float(np.average(self.say(estimate, lasting, self.past, least), weights=heard))
 
     def learn(self, mean, lasting, past, y, least):
         """Let the slots of a past learn, given what the mixture says now."""
-        words = self.say(mean, lasting, past, least)[1:]
-        for slots, p in zip(self.lasting + self.passing, words.tolist(), strict=True):
+        estimates = self.say(mean, lasting, past, least)[1:]
+        for slots, p in zip(self.lasting + self.passing, estimates.tolist(), strict=True):
             slots.learn(past, p, y, least)
         self.past = (*self.past[1:], int(y > 0.5))

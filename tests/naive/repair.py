@@ -1,4 +1,4 @@
-"""The repair of a word in plain Python, one place an object; written from its description."""
+"""The repair of an estimate in plain Python, one place an object; written from its description."""
 
 import math
 from dataclasses import dataclass
@@ -28,39 +28,41 @@ class Map:
     def __init__(self, rate):
         self.places = [Place(odds, rate) for odds in PLACES]
 
-    def shares(self, word):
-        """Return the two places that a word lies between, and its share in each."""
-        odds = min(max(math.log(word) - math.log1p(-word), -8.0), 8.0)
+    def shares(self, estimate):
+        """Return the two places that an estimate lies between, and its share in each."""
+        odds = min(max(math.log(estimate) - math.log1p(-estimate), -8.0), 8.0)
         above = next(i for i in range(1, len(PLACES)) if odds <= PLACES[i])
         left, right = self.places[above - 1], self.places[above]
         part = (odds - left.odds) / (right.odds - left.odds)
         return (left, 1 - part), (right, part)
 
-    def say(self, word):
-        return sum(share * place.mean for place, share in self.shares(word))
+    def say(self, estimate):
+        return sum(share * place.mean for place, share in self.shares(estimate))
 
-    def learn(self, word, y):
-        for place, share in self.shares(word):
+    def learn(self, estimate, y):
+        for place, share in self.shares(estimate):
             place.learn(share, y)
 
 
 class NaiveRepair:
-    """The mixture of a word and of what two maps make of it."""
+    """The mixture of an estimate and of what two maps make of it."""
 
     def __init__(self):
         self.maps = [Map(0.0003), Map(0.003)]
         self.weights = [0.9, 0.05, 0.05]
 
-    def say(self, word):
-        """Return the word itself and what each map makes of it, then what goes on."""
-        said = [word, *(each.say(word) for each in self.maps)]
-        return said, sum(w * p for w, p in zip(self.weights, said, strict=True)) / sum(self.weights)
+    def say(self, estimate):
+        """Return the estimate itself and what each map makes of it, then what goes on."""
+        predicted = [estimate, *(each.say(estimate) for each in self.maps)]
+        return predicted, sum(w * p for w, p in zip(self.weights, predicted, strict=True)) / sum(
+            self.weights
+        )
 
-    def learn(self, said, y, likelihood):
-        after = [w * likelihood(p, y) for w, p in zip(self.weights, said, strict=True)]
+    def learn(self, predicted, y, likelihood):
+        after = [w * likelihood(p, y) for w, p in zip(self.weights, predicted, strict=True)]
         self.weights = [
             (1 - 5e-5) * w / sum(after) + 5e-5 * back
             for w, back in zip(after, (0.5, 0.25, 0.25), strict=True)
         ]
         for each in self.maps:
-            each.learn(said[0], y)
+            each.learn(predicted[0], y)

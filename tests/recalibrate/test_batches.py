@@ -20,8 +20,8 @@ def test_agrees_with_its_twin(number):
         rows = list(range(at, min(at + int(random.integers(1, 40)), 300)))
         at = rows[-1] + 1
         expected = twin.predict_many(scores[rows].tolist(), rows)
-        said = kernel.predict_many(scores[rows], ids=rows)
-        np.testing.assert_allclose(said, expected, rtol=0, atol=1e-9)
+        predicted = kernel.predict_many(scores[rows], ids=rows)
+        np.testing.assert_allclose(predicted, expected, rtol=0, atol=1e-9)
         waiting += rows
         known = random.choice(waiting, len(waiting) // 2, replace=False)
         known = known[np.argsort(outcomes[known], kind="stable")].tolist()
@@ -50,8 +50,8 @@ def test_large_batches_agree_with_their_twin(number, cut):
         if not rows:
             break
         expected = twin.predict_many(scores[rows].tolist(), rows)
-        said = kernel.predict_many(scores[rows], ids=rows)
-        np.testing.assert_allclose(said, expected, rtol=0, atol=1e-9)
+        predicted = kernel.predict_many(scores[rows], ids=rows)
+        np.testing.assert_allclose(predicted, expected, rtol=0, atol=1e-9)
         known = random.permutation(rows).tolist()
         rows_a_call = len(known) if cut is None or len(known) < 50 else cut
         for start in range(0, len(known), rows_a_call):
@@ -68,15 +68,15 @@ def test_large_batches_agree_with_their_twin(number, cut):
 
 def monthly(scores, outcomes, size, recalibrator, late=0):
     """Predict by batches, each after the labels of all but the last `late` are known."""
-    said, waiting = np.empty(len(scores)), []
+    predicted, waiting = np.empty(len(scores)), []
     for start in range(0, len(scores), size):
         rows = np.arange(start, start + size)
-        said[rows] = recalibrator.predict_many(scores[rows], ids=rows)
+        predicted[rows] = recalibrator.predict_many(scores[rows], ids=rows)
         waiting.append(rows)
         if len(waiting) > late:
             known = waiting.pop(0)
             recalibrator.update_many(outcomes[known], ids=known)
-    return said
+    return predicted
 
 
 def test_a_month_at_once_costs_what_a_refit_costs():
@@ -92,9 +92,11 @@ def test_a_month_at_once_costs_what_a_refit_costs():
         x = random.normal(-0.8, 1.2, 48_000)
         scores, truth = 1 / (1 + np.exp(-x)), 1 / (1 + np.exp(0.7 - 0.55 * x))
         outcomes = (random.random(48_000) < truth).astype(float)
-        said = monthly(scores, outcomes, 2_000, Recalibrator(seed=seed))[2_000:]
+        predicted = monthly(scores, outcomes, 2_000, Recalibrator(seed=seed))[2_000:]
         q = truth[2_000:]
-        excess.append(np.mean(q * np.log(q / said) + (1 - q) * np.log((1 - q) / (1 - said))))
+        excess.append(
+            np.mean(q * np.log(q / predicted) + (1 - q) * np.log((1 - q) / (1 - predicted)))
+        )
     assert np.mean(excess) < 0.0005
 
 
@@ -111,11 +113,11 @@ def test_regions_in_turn_are_forecast():
     scores, truth = 1 / (1 + np.exp(-x)), 1 / (1 + np.exp(-0.8 * x - offsets))
     outcomes = (random.random(len(truth)) < truth).astype(float)
     recalibrator = Recalibrator(seed=9)
-    said, q = monthly(scores, outcomes, 400, recalibrator)[6_400:], truth[6_400:]
-    excess = np.mean(q * np.log(q / said) + (1 - q) * np.log((1 - q) / (1 - said)))
+    predicted, q = monthly(scores, outcomes, 400, recalibrator)[6_400:], truth[6_400:]
+    excess = np.mean(q * np.log(q / predicted) + (1 - q) * np.log((1 - q) / (1 - predicted)))
     blind = np.mean(q * (1 - q)) * offsets.var() / 2
     assert excess < blind / 2
-    assert recalibrator.weights()[0].words == "a forecast from the levels of the last 4 batches"
+    assert recalibrator.weights()[0].estimates == "a forecast from the levels of the last 4 batches"
 
 
 def test_saved_levels_that_cannot_be():
@@ -145,7 +147,7 @@ def test_weights_are_told_in_batches():
     truth = 1 / (1 + np.exp(-np.log(scores / (1 - scores)) - offset))
     outcomes = (random.random(30_000) < truth).astype(float)
     monthly(scores, outcomes, 3_000, recalibrator)
-    assert recalibrator.weights()[0].words == "the last batch, 3,000 outcomes"
+    assert recalibrator.weights()[0].estimates == "the last batch, 3,000 outcomes"
 
 
 def test_what_is_deferred_is_saved_and_asked_for():
@@ -191,9 +193,9 @@ def test_rows_of_one_time_in_a_table_are_a_batch():
     scores = random.random(900)
     outcomes = (random.random(900) < scores**2).astype(float)
     at = np.repeat([0.0, 30.0, 60.0], 300)
-    said = Recalibrator(seed=7, hold=29).run(scores, outcomes, at=at)
+    predicted = Recalibrator(seed=7, hold=29).run(scores, outcomes, at=at)
     expected = monthly(scores, outcomes, 300, Recalibrator(seed=7))
-    np.testing.assert_array_equal(said, expected)
+    np.testing.assert_array_equal(predicted, expected)
 
 
 def test_a_batch_names_the_id_that_is_taken():
@@ -229,13 +231,13 @@ def test_more_at_once_than_may_wait():
 
 def in_files(scores, outcomes, order, size=2_000):
     """Return the log loss when rows come in files, each in an order of its own."""
-    recalibrator, said = Recalibrator(seed=1), np.empty(len(scores))
+    recalibrator, predicted = Recalibrator(seed=1), np.empty(len(scores))
     for start in range(0, len(scores), size):
         rows = np.arange(start, start + size)
         rows = rows[order(outcomes[rows])]
-        said[rows] = recalibrator.predict_many(scores[rows], ids=rows)
+        predicted[rows] = recalibrator.predict_many(scores[rows], ids=rows)
         recalibrator.update_many(outcomes[rows], ids=rows)
-    return log_loss(said, outcomes)
+    return log_loss(predicted, outcomes)
 
 
 def test_a_sorted_file_costs_nothing():
@@ -263,9 +265,9 @@ def test_rare_events_are_not_over_predicted():
     rates = random.lognormal(0, 1, 300_000)
     rates *= 3e-5 / rates.mean()
     outcomes = random.random(len(rates)) < rates
-    said = Recalibrator().run(rates, outcomes)[100_000:]
-    assert said.mean() < 1.25 * rates[100_000:].mean()
-    assert said.min() > 0
+    predicted = Recalibrator().run(rates, outcomes)[100_000:]
+    assert predicted.mean() < 1.25 * rates[100_000:].mean()
+    assert predicted.min() > 0
 
 
 @pytest.mark.parametrize("cls", [Recalibrator, MulticlassRecalibrator])

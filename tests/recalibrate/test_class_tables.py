@@ -83,10 +83,10 @@ def test_the_command_writes_probabilities_and_a_page(tmp_path):
     frame.write_csv(path)
     given = ["recalibrate", str(path), "--scores", "p_*", "--outcome", "seen", "--out", str(out)]
     given += ["--report", str(page), "--state", str(state)]
-    said = CliRunner().invoke(app, given)
-    assert said.exit_code == 0, said.output
-    assert "the log loss fell" in said.output
-    assert "Miscalibrated classes after: none" in said.output
+    predicted = CliRunner().invoke(app, given)
+    assert predicted.exit_code == 0, predicted.output
+    assert "the log loss fell" in predicted.output
+    assert "Miscalibrated classes after: none" in predicted.output
     done = pl.read_csv(out)
     expected = recalibrate_frame(frame, scores="p_*", outcome="seen")
     names = [f"calibrated_{name}" for name in LABELS]
@@ -105,12 +105,12 @@ def test_the_command_writes_probabilities_and_a_page(tmp_path):
 def test_a_file_whose_rows_do_not_sum_to_one_is_refused(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("cat,dog,y\n0.5,0.5,cat\n0.5,0.4,dog\n")
-    said = CliRunner().invoke(
+    predicted = CliRunner().invoke(
         app, ["recalibrate", str(path), "--scores", "cat,dog", "--outcome", "y"]
     )
-    assert said.exit_code != 0
-    assert "must sum to one, got 0.9" in said.output
-    assert "line 3" in said.output
+    assert predicted.exit_code != 0
+    assert "must sum to one, got 0.9" in predicted.output
+    assert "line 3" in predicted.output
 
 
 def test_the_summary_has_the_measures_and_what_chance_explains():
@@ -154,9 +154,9 @@ def test_rivals_repair_what_they_can(rival):
     """All but prior shift know a temperature; the last knows base rates."""
     rows, labels, truth = overconfident(3000, 3)
     best, raw = (multiclass_log_loss(each, labels) for each in (truth, np.maximum(rows, 1e-6)))
-    said = rival.run(rows, labels)
-    assert np.abs(said.sum(axis=1) - 1).max() < 1e-9
-    loss = multiclass_log_loss(said, labels)
+    predicted = rival.run(rows, labels)
+    assert np.abs(predicted.sum(axis=1) - 1).max() < 1e-9
+    loss = multiclass_log_loss(predicted, labels)
     if isinstance(rival, OnlinePriorShift):
         assert abs(loss - raw) < 0.01
     else:

@@ -189,8 +189,8 @@ def test_objects_that_are_numbers():
     objects = np.array([Decimal("0.1"), np.float32(0.25), 0.5], dtype=object)
     frame = pandas.DataFrame({"s": objects, "y": np.array([True, None, Decimal(1)], dtype=object)})
     plain = pandas.DataFrame({"s": [0.1, 0.25, 0.5], "y": [1, None, 1]})
-    said, expected = (recalibrate_frame(f, score="s", outcome="y") for f in (frame, plain))
-    assert said["calibrated"].tolist() == expected["calibrated"].tolist()
+    predicted, expected = (recalibrate_frame(f, score="s", outcome="y") for f in (frame, plain))
+    assert predicted["calibrated"].tolist() == expected["calibrated"].tolist()
 
 
 @pytest.mark.parametrize("cell", [10**400, math.inf, Decimal("inf"), 1j, "1", [1]])
@@ -209,8 +209,8 @@ def test_an_id_that_holds_a_list_is_refused():
 
 def test_columns_that_have_numbers_for_names():
     frame = pandas.DataFrame({0: SCORES, 1: OUTCOMES})
-    said = recalibrate_frame(frame, score=0, outcome=1)
-    assert said["calibrated"].tolist() == Recalibrator().run(SCORES, OUTCOMES).tolist()
+    predicted = recalibrate_frame(frame, score=0, outcome=1)
+    assert predicted["calibrated"].tolist() == Recalibrator().run(SCORES, OUTCOMES).tolist()
 
 
 def test_two_columns_of_one_name_are_refused():
@@ -255,9 +255,9 @@ def test_one_value_may_count_as_one(one, other, library):
     values = [None if each is None else one if each else other for each in HAPPENED]
     frame = made({"p": scores, "y": values})
     plain = made({"p": scores, "y": HAPPENED})
-    said = recalibrate_frame(frame, score="p", outcome="y", positive=one)["calibrated"]
+    predicted = recalibrate_frame(frame, score="p", outcome="y", positive=one)["calibrated"]
     expected = recalibrate_frame(plain, score="p", outcome="y")["calibrated"]
-    assert [float(p) for p in np.asarray(said)] == [float(p) for p in np.asarray(expected)]
+    assert [float(p) for p in np.asarray(predicted)] == [float(p) for p in np.asarray(expected)]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from calibrant import Recalibrator
 from calibrant._bytes import Saved
 from calibrant._kernels.fleet.fleet_level import KEY
-from calibrant._kernels.scores.group_words import SAID, save_words
+from calibrant._kernels.scores.group_estimates import PREDICTED, save_estimates
 from calibrant._kernels.scores.score_rounds import ROUND
 from calibrant.measures import cal2, log_loss
 from calibrant.recalibrate import groups
@@ -52,7 +52,7 @@ def test_agrees_with_its_twin(number, names, earned, monkeypatch):
     np.testing.assert_allclose(shared, twin.shared.weights, rtol=0, atol=1e-9)
     for at, name in enumerate(kernel.groups):
         slow, own = twin.groups[name], kernel._groups.own.get(at)
-        assert kernel._groups.words.known(at)[:2] == (by.count(name), slow.key.outcomes)
+        assert kernel._groups.estimates.known(at)[:2] == (by.count(name), slow.key.outcomes)
         assert (own is None) == (slow.stages is None)
         if own is not None:
             assert own.pair.weight == pytest.approx(slow.stages.weights[0], abs=1e-9)
@@ -176,11 +176,11 @@ def test_names_as_people_have_them():
     expected = Recalibrator().run(scores, outcomes, by=codes.tolist())
     for same in (codes, codes.astype(np.int8), tuple(codes)):
         assert Recalibrator().run(scores, outcomes, by=same).tolist() == expected.tolist()
-    words = np.array(["x", "y", "z"])
-    for same in (words[codes], words[codes].astype(object), list(words[codes])):
+    estimates = np.array(["x", "y", "z"])
+    for same in (estimates[codes], estimates[codes].astype(object), list(estimates[codes])):
         assert Recalibrator().run(scores, outcomes, by=same).tolist() == expected.tolist()
     recalibrator = Recalibrator()
-    recalibrator.run(scores, outcomes, by=words[codes])
+    recalibrator.run(scores, outcomes, by=estimates[codes])
     assert recalibrator.groups == {"x": 100, "y": 100, "z": 100}
     assert Recalibrator().run([], [], by=[]).tolist() == []
 
@@ -214,8 +214,8 @@ def saved_with(**changes):
         {"group_scaling": np.array([0, 1, 0, 300, 400, 300, 0.02])},
         {"group_scaling": np.array([-1, 1, 0, 300, 0, 300, 0.02])},
         {"shared_parts": []}, {"shared_parts": ...}, {"shared_rounds": np.array([99])},
-        {"shared_learned": np.array([4])}, {"waiting_words": ...},
-        {"waiting_words": np.zeros(3, dtype=np.int64)},
+        {"shared_learned": np.array([4])}, {"waiting_estimates": ...},
+        {"waiting_estimates": np.zeros(3, dtype=np.int64)},
         {"group_weights": np.array([0.5, 1.5])}, {"group_weights": ...},
         {"own_parts": []}, {"own_parts": ["w"]}, {"own_parts": 3}, {"own_w": np.zeros(2 * EXPERTS)},
         {"own_w": np.zeros(3)}, {"own_w_lengths": np.array([EXPERTS, -5])}, {"own_w": ...},
@@ -247,16 +247,18 @@ def test_a_saved_state_that_makes_no_sense_is_refused(changes):
         ("group_keys", "precision", 0), ("group_keys", "precision", np.inf),
         ("group_keys", "slope", np.nan), ("group_keys", "slope", -1), ("group_keys", "made", 40),
         ("group_keys", "learned", 40), ("group_keys", "learned", 3),
-        ("waiting_words", "number", 99), ("waiting_words", "number", -1),
-        ("waiting_words", "age", 99), ("waiting_words", "slot", 2), ("waiting_words", "mean", 0),
-        ("waiting_words", "mean", np.nan), ("waiting_words", "x", np.inf),
-        ("waiting_words", "v", np.nan), ("waiting_words", "bucket", 24),
-        ("waiting_words", "bucket", -1), ("waiting_words", "p", 2), ("waiting_words", "q", np.nan),
+        ("waiting_estimates", "number", 99), ("waiting_estimates", "number", -1),
+        ("waiting_estimates", "age", 99), ("waiting_estimates", "slot", 2),
+        ("waiting_estimates", "mean", 0),
+        ("waiting_estimates", "mean", np.nan), ("waiting_estimates", "x", np.inf),
+        ("waiting_estimates", "v", np.nan), ("waiting_estimates", "bucket", 24),
+        ("waiting_estimates", "bucket", -1), ("waiting_estimates", "p", 2),
+        ("waiting_estimates", "q", np.nan),
     ],
 )  # fmt: skip
 def test_what_is_saved_of_a_group_must_make_sense(part, field, value):
     state = unpack(saved_with()).state
-    rows = state[part].view(KEY if part == "group_keys" else SAID)
+    rows = state[part].view(KEY if part == "group_keys" else PREDICTED)
     of = rows["views"] if field in ("x", "v", "bucket", "p", "q") else rows
     of[field][0] = value
     with pytest.raises(ValueError, match="saved"):
@@ -273,29 +275,31 @@ def losses(name, groups, size, seed):
 
 @pytest.mark.parametrize("name", ["shared", "opposite"])
 def test_what_is_proved_of_a_groups_means(name):
-    """The loss of the last mean is little above the word's, and not far above the group's own."""
+    """The loss of the last mean is little above the estimate's, not far above the group's own."""
     scores, outcomes, by, _ = grouped_case(name, 3, 700, seed=1)
     recalibrator = Recalibrator(seed=1)
-    means = np.full((len(scores), 4), 0.5)  # of the whole, the word, the own mixture, the last one
-    buckets, first = np.empty(len(scores), dtype=int), {}  # of the word; its weight there at first
+    # Of the whole, the estimate, the own mixture, the last one.
+    means = np.full((len(scores), 4), 0.5)
+    # Of the estimate; its weight there at first.
+    buckets, first = np.empty(len(scores), dtype=int), {}
     for t, (score, outcome, group) in enumerate(zip(scores, outcomes, by.tolist(), strict=True)):
         recalibrator.predict(score, by=group)
         opened = recalibrator._book.unnamed
         whole, *own = [begun.mean for begun in opened.rounds]
-        means[t] = [whole, opened.word.mean, own[0], own[-1]]
-        buckets[t] = save_words([opened.word])["views"]["bucket"][0]
-        first.setdefault(buckets[t], recalibrator._groups.words.weights(opened.group)[0])
+        means[t] = [whole, opened.estimate.mean, own[0], own[-1]]
+        buckets[t] = save_estimates([opened.estimate])["views"]["bucket"][0]
+        first.setdefault(buckets[t], recalibrator._groups.estimates.weights(opened.group)[0])
         recalibrator.update(outcome)
     losses = -np.log(np.where(outcomes[:, None] == 1, means, 1 - means))
     for bucket, weight in first.items():
         rows = buckets == bucket
-        whole, word, *_ = losses[rows].sum(axis=0)
-        assert word <= whole - np.log(weight) + 1e-4 * rows.sum()  # in single precision
+        whole, estimate, *_ = losses[rows].sum(axis=0)
+        assert estimate <= whole - np.log(weight) + 1e-4 * rows.sum()  # in single precision
     for group in range(3):
         rows = np.flatnonzero(by == group)[1:]  # the second round of one in three is its own
-        _, word, own, last = losses[rows].sum(axis=0)
+        _, estimate, own, last = losses[rows].sum(axis=0)
         sharing = -2 * 700 * np.log(1 - 1e-4)
-        assert last <= word - 2 * np.log(0.9) + sharing
+        assert last <= estimate - 2 * np.log(0.9) + sharing
         assert last <= own - np.log(0.1) - np.log(0.9) + sharing
 
 
@@ -339,8 +343,8 @@ def test_a_group_that_no_one_saw_starts_from_the_whole():
     recalibrator.run(scores, outcomes, by=by)
     for score in (0.1, 0.5, 0.9):
         mean = recalibrator._whole._look(score)[1]
-        # It has no outcomes, so its word is that of the whole but for the scaling. The five others
-        # had stages of their own after one round: the shared one and its grid are coarse.
+        # It has no outcomes, so its estimate is that of the whole but for the scaling. The five
+        # others had stages of their own after one round: the shared one and its grid are coarse.
         assert abs(recalibrator.smooth(score, by="new") - mean) <= 0.05
         assert abs(recalibrator.expected(score, by="new") - mean) <= 0.1
 
@@ -359,5 +363,5 @@ def test_many_small_groups_take_little_memory():
     recalibrator = Recalibrator()
     recalibrator.run(np.full(100_000, 0.5), np.zeros(100_000), by=np.arange(100_000))
     assert len(recalibrator.groups) == 100_000
-    assert recalibrator._groups.words.nbytes <= 130 * 100_000
+    assert recalibrator._groups.estimates.nbytes <= 130 * 100_000
     assert not recalibrator._groups.own

@@ -169,9 +169,9 @@ def test_classes_are_learned_from_names():
     for t in range(40):
         names = ["a", "b"] if t < 20 else ["a", "b", "c"]
         row = dict(zip(names, random.dirichlet([1] * len(names)).tolist(), strict=True))
-        said = grown.predict(row, id=t)
-        assert len(said) == len(grown.classes)
-        assert said.sum() == pytest.approx(1, abs=1e-12)
+        predicted = grown.predict(row, id=t)
+        assert len(predicted) == len(grown.classes)
+        assert predicted.sum() == pytest.approx(1, abs=1e-12)
         if t >= 3:  # late labels, of before there was a third class
             label = "new" if t == 30 else str(random.choice(list(names[:2])))
             assert grown.update(label, id=t - 3) == "applied"
@@ -205,14 +205,14 @@ def test_a_class_is_added():
     again = MulticlassRecalibrator.from_bytes(recalibrator.to_bytes())
     for each in (recalibrator, again):
         each.update("new", id="waits")
-        said = each.run(np.column_stack([rows, np.zeros(60)]), labels)
-    assert said.shape == (60, 33)
+        predicted = each.run(np.column_stack([rows, np.zeros(60)]), labels)
+    assert predicted.shape == (60, 33)
     assert again.to_bytes() == recalibrator.to_bytes()
     assert sum(each.weight for each in recalibrator.weights()) == pytest.approx(1)
 
 
 def test_rounds_that_wait_take_a_bounded_memory():
-    """Beyond 16 MB only some keep what was said; the others teach what needs no more."""
+    """Beyond 16 MB only some keep what was predicted; the others teach what needs no more."""
     rows, labels, _ = overconfident(300, 50, seed=3)
     recalibrator = MulticlassRecalibrator(300)
     for t in range(900):  # 35 kB each in full
@@ -234,8 +234,8 @@ def test_groups_learn_what_is_their_own():
     given = np.where((np.arange(6000) % 2 == 0)[:, None], rows, truth[:, ::-1])
     together = MulticlassRecalibrator(3).run(given, labels)
     apart = MulticlassRecalibrator(3)
-    said = apart.run(given, labels, by=by)
-    gain = multiclass_log_loss(together, labels) - multiclass_log_loss(said, labels)
+    predicted = apart.run(given, labels, by=by)
+    gain = multiclass_log_loss(together, labels) - multiclass_log_loss(predicted, labels)
     assert gain > 0.05
     assert apart.groups == {"over": 3000, "turned": 3000}
     assert apart.weights(by="over")[0].weight > 0
@@ -339,8 +339,8 @@ def test_bad_batches(rows, labels, message):
 @pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan")])
 def test_a_row_without_a_label_is_predicted_and_not_learned(missing):
     recalibrator, other = (MulticlassRecalibrator(["a", "b"]) for _ in range(2))
-    said = recalibrator.run([[0.2, 0.8], [0.3, 0.7], [0.4, 0.6]], ["a", missing, "b"])
-    for row, label, expected in zip([0.2, 0.3, 0.4], ["a", None, "b"], said, strict=True):
+    predicted = recalibrator.run([[0.2, 0.8], [0.3, 0.7], [0.4, 0.6]], ["a", missing, "b"])
+    for row, label, expected in zip([0.2, 0.3, 0.4], ["a", None, "b"], predicted, strict=True):
         assert np.array_equal(other.predict([row, 1 - row]), expected)
         if label:
             other.update(label)

@@ -18,8 +18,8 @@ COLUMNS = {"c": ROWS[:, 2], "a": ROWS[:, 0], "b": ROWS[:, 1]}
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_columns_are_matched_by_name(frame):
     expected = MulticlassRecalibrator(["a", "b", "c"]).run(ROWS, LABELS)
-    said = MulticlassRecalibrator(["a", "b", "c"]).run(frame(COLUMNS), LABELS)
-    assert said.tolist() == expected.tolist()
+    predicted = MulticlassRecalibrator(["a", "b", "c"]).run(frame(COLUMNS), LABELS)
+    assert predicted.tolist() == expected.tolist()
 
 
 def test_a_row_of_pandas_is_matched_by_its_index():

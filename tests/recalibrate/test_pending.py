@@ -28,7 +28,7 @@ def stream(seed):
 
 
 def play(kernel, data, silence=0, reload=None, drop=()):
-    """Play a stream on a kernel or its twin; yield the mixture's word in each round."""
+    """Play a stream on a kernel or its twin; yield the mixture's estimate in each round."""
     turn = (lambda p: 1 - p) if silence else (lambda p: p)
     waiting, gone = {}, set()
     for t, (score, mean, at, due, _) in enumerate(zip(*map(np.ndarray.tolist, data), strict=True)):
@@ -65,8 +65,8 @@ def restored(kernel, waiting):
 def test_the_kernel_is_its_twin(seed):
     data, drop = stream(seed), range(0, ROUNDS, 7)
     kernel, twin = PendingKernel(0), Pending()
-    words, expected = list(play(kernel, data, drop=drop)), list(play(twin, data, drop=drop))
-    np.testing.assert_allclose(words, expected, rtol=0, atol=1e-9)
+    estimates, expected = list(play(kernel, data, drop=drop)), list(play(twin, data, drop=drop))
+    np.testing.assert_allclose(estimates, expected, rtol=0, atol=1e-9)
     np.testing.assert_allclose(kernel.weights, twin.weights, rtol=0, atol=1e-9)
     np.testing.assert_allclose(kernel.factors, twin.correction.factors, rtol=0, atol=1e-9)
     assert kernel.trust == pytest.approx(twin.correction.trust, abs=1e-9)

@@ -138,7 +138,7 @@ def test_asking_more_than_once_does_not_matter(make):
 
 @every_rival
 def test_late_outcomes_are_learned_as_they_come(make):
-    """What is said is that of a rival who gets the same rounds at once, in order of arrival."""
+    """Predictions are those of a rival that gets the same rounds at once, in order of arrival."""
     scores, outcomes = random_scores(8)
     arrivals = np.arange(len(scores)) + np.random.default_rng(8).integers(0, 9, len(scores))
     rival, at_once = make(), make()

@@ -91,8 +91,8 @@ def test_words_that_follow_the_past_are_not_too_sure_of_the_future():
             (silent, {"silence": 0, "after": W}, known),
             (waiting, {}, np.arange(len(y)) + W),
         ):
-            said = np.array(list(play(Recalibrator(**given), scores, y, come)))
-            errors.append([ece(said, y), brier(said, y)])
+            predicted = np.array(list(play(Recalibrator(**given), scores, y, come)))
+            errors.append([ece(predicted, y), brier(predicted, y)])
     (silent_ece, silent_brier), (waiting_ece, waiting_brier) = np.mean([silent, waiting], axis=1)
     # 0.0454 and 0.0401, 0.2276 and 0.2268 here. Uncorrected, silence has an ECE of 0.058.
     assert silent_ece < 0.052

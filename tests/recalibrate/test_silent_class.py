@@ -23,18 +23,18 @@ def orders(seed, rounds=4_000):
 
 def play(recalibrator, rows, labels, come):
     """Predict row after row, give each label when it comes; return the rows predicted."""
-    arrivals, said = {}, []
+    arrivals, predicted = {}, []
     for row, at in enumerate(come.tolist()):
         arrivals.setdefault(at, []).append(row)
     for t, row in enumerate(rows):
         for late in arrivals.get(t, []):
             recalibrator.update(LABELS[labels[late]], id=late)
-        said.append(recalibrator.predict(row, id=t))
-    return np.array(said)
+        predicted.append(recalibrator.predict(row, id=t))
+    return np.array(predicted)
 
 
-def log_loss(said, labels):
-    return -np.log(said[np.arange(len(labels)), labels]).mean()
+def log_loss(predicted, labels):
+    return -np.log(predicted[np.arange(len(labels)), labels]).mean()
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -43,7 +43,7 @@ def test_silence_is_better_than_waiting(seed):
     silent = play(MulticlassRecalibrator(LABELS, silence="kept", after=W), rows, labels, come)
     waiting = play(MulticlassRecalibrator(LABELS), rows, labels, np.arange(len(rows)) + W)
     once = MulticlassRecalibrator(LABELS).run(rows, [LABELS[each] for each in labels])
-    losses = [log_loss(said, labels) for said in (once, silent, waiting)]
+    losses = [log_loss(predicted, labels) for predicted in (once, silent, waiting)]
     assert losses[1] < losses[0] + 0.6 * (losses[2] - losses[0])  # 0.41 and 0.30 here
 
 

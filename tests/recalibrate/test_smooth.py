@@ -1,4 +1,4 @@
-"""The smooth word: against the slow twin, the same wherever it is asked for, and its ranking."""
+"""The smooth estimate: against the slow twin, the same wherever it is asked, and its ranking."""
 
 import numpy as np
 import pytest
@@ -16,9 +16,9 @@ def test_agrees_with_its_twin(number):
     kind, scores, outcomes = random_case(number, 150)
     kernel, twin = Recalibrator(kind, seed=number), NaiveRecalibrator(kind, seed=number)
     for score, outcome in zip(scores.tolist(), outcomes.tolist(), strict=True):
-        word = kernel.smooth(score)
+        estimate = kernel.smooth(score)
         assert kernel.predict(score) == pytest.approx(twin.predict(score, 0), abs=1e-9)
-        assert word == pytest.approx(twin.smooth(twin.waiting[0][0]), abs=1e-9)
+        assert estimate == pytest.approx(twin.smooth(twin.waiting[0][0]), abs=1e-9)
         kernel.update(outcome)
         twin.update(outcome, 0)
 
@@ -33,12 +33,14 @@ def test_a_frame_has_what_was_said_before_each_outcome(delay):
         {"p": scores, "y": outcomes, "by": groups, "at": times, "known": times + delay}
     )
     times = {"time": "at", "available": "known"} if delay else {}
-    said = recalibrate_frame(frame, score="p", outcome="y", by="by", smooth="word", **times)
+    predicted = recalibrate_frame(
+        frame, score="p", outcome="y", by="by", smooth="estimate", **times
+    )
     recalibrator = Recalibrator()
     for row in range(200):
         if row > delay:
             recalibrator.update(outcomes[row - delay - 1], id=row - delay - 1)
-        assert said["word"][row] == recalibrator.smooth(scores[row], by=groups[row])
+        assert predicted["estimate"][row] == recalibrator.smooth(scores[row], by=groups[row])
         recalibrator.predict(scores[row], id=row, by=groups[row])
         if not delay:
             recalibrator.update(outcomes[row], id=row)
@@ -67,7 +69,7 @@ def rare_events(rate, rounds, seed):
     return rates, (random.random(rounds) < rates).astype(float)
 
 
-def words_of(scores, outcomes):
+def estimates_of(scores, outcomes):
     return Recalibrator()._run(scores, outcomes, by=None, smooth=True)[2]
 
 
@@ -76,10 +78,10 @@ def test_rare_events_are_ranked_as_by_the_scores(rate, rounds):
     lost = []
     for seed in range(3):
         scores, outcomes = rare_events(rate, rounds, seed)
-        words = words_of(scores, outcomes)
+        estimates = estimates_of(scores, outcomes)
         lost.append(
             [
-                measure(outcomes, scores) - measure(outcomes, words)
+                measure(outcomes, scores) - measure(outcomes, estimates)
                 for measure in (roc_auc_score, average_precision_score)
             ]
         )
@@ -99,9 +101,9 @@ def test_scores_below_the_floor_keep_their_order(kind, by):
         scores, tiny = (np.log(p / (1 - p)) for p in (scores, tiny))
     groups = None if by is None else [by] * 2_000
     recalibrator = Recalibrator(kind).fit(scores, outcomes, by=groups)
-    words = recalibrator.smooth(tiny, by=None if by is None else [by] * 200)
-    assert (np.diff(words) > 0).all()
-    assert recalibrator.smooth(tiny[3], by=by) == words[3]
+    estimates = recalibrator.smooth(tiny, by=None if by is None else [by] * 200)
+    assert (np.diff(estimates) > 0).all()
+    assert recalibrator.smooth(tiny[3], by=by) == estimates[3]
     # What is placed knows the floor: after 2,000 outcomes nothing is called rarer than 1e-4.
     assert len(set(recalibrator.expected(tiny[:100]))) == 1
 
@@ -109,7 +111,7 @@ def test_scores_below_the_floor_keep_their_order(kind, by):
 @pytest.mark.parametrize("name", ["nba_elo", "covid_rise"])
 def test_it_is_as_good_as_what_is_placed(name):
     stream = streams.load(name)
-    words = words_of(stream.scores, stream.outcomes)
+    estimates = estimates_of(stream.scores, stream.outcomes)
     means = Recalibrator()._whole._run_means(stream.scores, stream.outcomes)[1]
     for loss in (brier, log_loss):
-        assert loss(words, stream.outcomes) < loss(means, stream.outcomes) + 0.0005
+        assert loss(estimates, stream.outcomes) < loss(means, stream.outcomes) + 0.0005

@@ -145,8 +145,8 @@ class Rounds(RuleBasedStateMachine):
         if found is not None:
             self.refused(PREDICTION_WORDS[found], self.predict_one, row, id=id_, **more)
         else:
-            said = self.predict_one(row, id=id_, **more)
-            assert [said] == self.book.predict([self.row_at(row, at)], [id_], *times)
+            predicted = self.predict_one(row, id=id_, **more)
+            assert [predicted] == self.book.predict([self.row_at(row, at)], [id_], *times)
 
     @rule(
         place=PLACES,
@@ -173,8 +173,8 @@ class Rounds(RuleBasedStateMachine):
             match = "|".join(PREDICTION_WORDS.values())  # several things may be wrong at once
             self.refused(match, self.predict_rows, rows, ids=ids, **more)
         else:
-            said = self.predict_rows(rows, ids=ids, **more)
-            assert said.tolist() == self.book.predict(rows, ids, at, due)
+            predicted = self.predict_rows(rows, ids=ids, **more)
+            assert predicted.tolist() == self.book.predict(rows, ids, at, due)
 
     def is_own(self, own):
         """Return whether rows have deadlines of their own."""

@@ -417,13 +417,13 @@ def test_no_news_until_the_deadline_means_the_silent_outcome(player):
 @play(*DEADLINES)
 def test_the_silent_outcome_announced_early_is_only_fixed(player):
     """Rule 9: it is learned at the deadline, and teaches what silence would have."""
-    said, heard = player(silence=SILENT, after=5), player(silence=SILENT, after=5)
+    predicted, heard = player(silence=SILENT, after=5), player(silence=SILENT, after=5)
     for row in range(60):
-        assert said.predict(row) == heard.predict(row)
+        assert predicted.predict(row) == heard.predict(row)
         if row % 2:
             assert heard.update_many([SILENT], ids=[row]) == ["applied"]
             assert heard.update_many([EVENT], ids=[row]) == ["conflict"]
-    assert inside_bytes(said) == inside_bytes(heard)
+    assert inside_bytes(predicted) == inside_bytes(heard)
 
 
 def inside_bytes(player):
@@ -982,12 +982,12 @@ def test_the_round_without_an_id_is_saved(player):
 
 def stepped(player, rows, outcomes):
     """Return what steps give where each outcome is known right after its prediction."""
-    said = []
+    predicted = []
     for number, (row, outcome) in enumerate(zip(rows, outcomes, strict=True)):
-        said.append(player.predict(number, row))
+        predicted.append(player.predict(number, row))
         if outcome is not None:
             player.update_many([outcome], ids=[number])
-    return said
+    return predicted
 
 
 POLICIES = [{"silence": SILENT, "after": 30}, {"silence": EVENT, "after": 5}, {"hold": 12}]
@@ -1002,9 +1002,9 @@ def test_a_run_learns_at_deadlines(policy, by):
     outcomes = [None if each < 0.3 else float(each < 0.6) for each in random.random(300)]
     run, steps = Recalibrator(seed=3, **policy), Scores(**policy)
     steps.learner = Recalibrator(seed=3, **policy)
-    said = run.run(scores, outcomes, by=by)
+    predicted = run.run(scores, outcomes, by=by)
     rows = zip(scores.tolist(), [None] * 300 if by is None else by, strict=True)
-    assert said.tolist() == stepped(steps, rows, outcomes)
+    assert predicted.tolist() == stepped(steps, rows, outcomes)
     assert run.learned == steps.learned
     assert run.expected(0.4) == steps.expected(0.4)
 
@@ -1017,8 +1017,8 @@ def test_a_run_of_classes_learns_at_deadlines(player, policy):
     rows = random.dirichlet([1, 1, 1], 300)
     labels = [None if each < 0.3 else int(10 * each) % 3 for each in random.random(300)]
     run, steps = player(**policy), player(**policy)
-    said = run.learner.run(rows, labels)
-    assert said.tolist() == stepped(steps, rows.tolist(), labels)
+    predicted = run.learner.run(rows, labels)
+    assert predicted.tolist() == stepped(steps, rows.tolist(), labels)
     assert run.learned == steps.learned
     np.testing.assert_array_equal(run.expected([0.2, 0.3, 0.5]), steps.expected([0.2, 0.3, 0.5]))
 
@@ -1032,11 +1032,13 @@ def test_a_run_of_keys_never_ignores_deadlines(policy):
     run, steps = Keys(**policy), Keys(**policy)
     before = run.to_bytes()
     try:
-        said = run.learner.run([key for key, _ in rows], [score for _, score in rows], outcomes)
+        predicted = run.learner.run(
+            [key for key, _ in rows], [score for _, score in rows], outcomes
+        )
     except ValueError:
         assert run.to_bytes() == before
     else:
-        assert said.tolist() == stepped(steps, rows, outcomes)
+        assert predicted.tolist() == stepped(steps, rows, outcomes)
 
 
 @pytest.mark.parametrize("make", [Recalibrator, lambda: MulticlassRecalibrator(2)])

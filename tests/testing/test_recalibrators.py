@@ -180,9 +180,9 @@ class TakesAllAtOnce(Recalibrator):
 class RunsWithoutDeadlines(Recalibrator):
     def run(self, scores, outcomes, by=None, *, at=None, due=None):
         plain = Recalibrator(seed=self.seed)
-        said = plain.run(scores, outcomes, by=by)
+        predicted = plain.run(scores, outcomes, by=by)
         super().run(scores, outcomes, by=by, at=at, due=due)
-        return said
+        return predicted
 
 
 class ForgetsWhatIsDue(Recalibrator):

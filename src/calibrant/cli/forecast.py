@@ -40,7 +40,7 @@ from calibrant.forecasters.arriving import (
     at_once,
     by_clock,
     forecast_parts,
-    last_words,
+    last_estimates,
     used_from,
 )
 from calibrant.forecasters.event_forecaster import MOST_AHEAD
@@ -381,7 +381,7 @@ def forecast_rows(options: ForecastOptions, rows: Rows) -> Result:
             if used is None:
                 predictions[each] = rival.run(rows.outcomes)
             else:
-                predictions[each] = last_words(rival, rows.outcomes, used)
+                predictions[each] = last_estimates(rival, rows.outcomes, used)
             bar.advance(task)
     cards = {}
     for name, said in predictions.items():

@@ -412,7 +412,7 @@ class Fleet(Savable):
         --------
         >>> from calibrant import Fleet
         >>> nan = float("nan")
-        >>> said, answers = Fleet().play(["a", "a"], [0.5, nan], [nan, 1], ids=["x", "x"])
+        >>> predicted, answers = Fleet().play(["a", "a"], [0.5, nan], [nan, 1], ids=["x", "x"])
         >>> answers.tolist()
         ['predicted', 'applied']
         """
@@ -806,7 +806,7 @@ class Fleet(Savable):
 
     def _check_writable(self) -> None:
         if self._is_read_only:
-            raise ValueError("this fleet was opened for reading only; Fleet.load reads it to go on")
+            raise ValueError("this fleet was opened read-only; Fleet.load reads it to go on")
 
     # -- files and bytes -----------------------------------------------------------------------
 
@@ -824,7 +824,7 @@ class Fleet(Savable):
     ) -> Self:
         """Return the fleet with these arguments that holds these shards, and no other.
 
-        Without a copy it stands on the arrays, and is for reading only. An outcome that arrives
+        Without a copy it stands on the arrays and is read-only. An outcome that arrives
         more than `patience` after its prediction is refused as expired.
         """
         fleet = cls(**{**settings, "shards": 1})  # the others are made as they are read
@@ -864,7 +864,7 @@ class Fleet(Savable):
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, verify: bool = True) -> Self:
-        """Return what `save` wrote, for reading only: keys are read from the file when asked for.
+        """Return what `save` wrote, read-only: keys are read from the file when asked for.
 
         `expected`, `smooth` and what is known of keys take no memory of their own. The checksums of
         the whole file are verified first, which reads it once; with ``verify=False`` only that of
@@ -959,7 +959,7 @@ class Fleet(Savable):
 
 
 def due_of(due: Any, is_predicted: npt.NDArray[np.bool_]) -> Floats:
-    """Return the deadlines of rows; what is said of one that is not predicted does not matter."""
+    """Return the deadlines of rows; of a row that is not predicted it does not matter."""
     if isinstance(due, Sequence | np.ndarray) and not is_predicted.all():
         check_same_length("keys", len(is_predicted), "due", len(due))
         if isinstance(due, np.ndarray) and due.dtype.kind in "iuf":

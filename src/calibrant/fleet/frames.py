@@ -78,8 +78,8 @@ def recalibrate_frame(
         fleet, key=key, score=score, outcome=outcome,
         id=id, time=time, available=available, due=due,
     )  # fmt: skip
-    said = log.play(table).predictions
+    predicted = log.play(table).predictions
     log.finish()
     native: nw.DataFrame[Any] = nw.from_native(cast("Any", frame), eager_only=True)
-    series = nw.new_series(column, said, nw.Float64(), backend=native.implementation)
+    series = nw.new_series(column, predicted, nw.Float64(), backend=native.implementation)
     return cast("Frame", native.with_columns(series).to_native())

@@ -20,8 +20,7 @@ class KnownKey:
     deviation : float
         The standard deviation of the offset: how uncertain it still is.
     weight : float
-        How much of what is said of it comes from its own outcomes: 0 for none, towards 1 as they
-        speak.
+        How much its predictions rest on its own outcomes: 0 for none, towards 1 as they come.
     curve : float
         How much a curve of its own is heard, which it has once it has 256 outcomes; 0 before.
 

@@ -57,7 +57,7 @@ def load_shard(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]], copy: bool 
     """Give a new shard what `arrays_of` returned, or raise ValueError.
 
     Without a copy the keys stand on the arrays, which may be mapped from a file, and the shard is
-    for reading only.
+    read-only.
     """
     try:
         shard.kernel.load(arrays)
@@ -181,7 +181,7 @@ def check_rounds(opened: npt.NDArray[np.void], shard: Shard) -> None:
     if not all(((values >= 0) & (values <= 1)).all() for values in watched):
         raise ValueError("what is saved of a prediction for monitors must be in [0, 1]")
     views = [root, parent[opened["parent"] >= 0], key[opened["slot"] >= 0]]
-    inside.append(opened["said"][opened["is_learned"] != 0].reshape(-1))
+    inside.append(opened["predicted"][opened["is_learned"] != 0].reshape(-1))
     # In single precision what an expert of a key says may round to 1.
     sides = [view[name] for view in views for name in ("p", "q")]
     if not (

@@ -144,7 +144,7 @@ class Shard:
             self._forget([before + np.flatnonzero(made[before:] == 0), np.empty(0, np.int64)])
 
     def expected(self, rows: Rows, placed: bool) -> Floats:
-        """Return what `predict` would draw on average, or the word before that is `placed`."""
+        """Return what `predict` would draw on average, or the estimate before that is `placed`."""
         slots = self.index.slots(rows.keys)
         if rows.parents is None:
             parents = np.broadcast_to(np.int64(NONE), len(slots))

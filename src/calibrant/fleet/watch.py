@@ -26,7 +26,7 @@ def shard_settings(settings: Mapping[str, Any], shards: int) -> dict[str, Any]:
     """Return the arguments of the monitors of each shard, from those of the fleet.
 
     False alarms `every` so many rounds are counted in the rounds of a shard, which add up to those
-    of the fleet. The chance of ever one, `alpha`, is shared out.
+    of the fleet. The probability `alpha` of any false alarm is shared out.
     """
     alpha = settings.get("alpha")
     return {**settings, "alpha": None if alpha is None else alpha / shards}
@@ -149,7 +149,7 @@ def check_late(late: npt.NDArray[np.void], opened: npt.NDArray[np.void], most: f
         raise ValueError("saved D of a key must be at least what waits")
     if not (np.isfinite(late["D"]) & (late["D"] >= 0)).all() or late["open"][~is_known].any():
         raise ValueError("saved D of a key must be a number that is at least what waits")
-    if not ((late["said"] >= 0) & (late["said"] <= 1)).all():
+    if not ((late["predicted"] >= 0) & (late["predicted"] <= 1)).all():
         raise ValueError("saved mean prediction of a key must be in [0, 1]")
     if not (np.abs(late["escrow"]) <= 4 * (late["open"][:, None] + 1.0) * (most + 1)).all():
         raise ValueError("saved stakes of a key must be those of its predictions that wait")

@@ -97,7 +97,7 @@ def forecast_parts(
     >>> from calibrant import EventForecaster
     >>> from calibrant.forecasters.arriving import forecast_parts
     >>> outcomes = np.array([1.0, 0.0, 1.0, 1.0])
-    >>> [len(said) for said, expected in forecast_parts(EventForecaster(), outcomes, 2)]
+    >>> [len(predicted) for predicted, expected in forecast_parts(EventForecaster(), outcomes, 2)]
     [2, 2]
     """
     done = 0
@@ -106,7 +106,7 @@ def forecast_parts(
         if arrivals is None:
             yield forecaster._run_with_means(forecaster.run, outcomes[rows], at=moments)
             continue
-        said, expected = np.empty(len(rows)), np.empty(len(rows))
+        predicted, expected = np.empty(len(rows)), np.empty(len(rows))
         for at, row in enumerate(rows.tolist()):
             known = int(arrivals.known[row])
             for late in arrivals.order[done:known].tolist():
@@ -114,25 +114,25 @@ def forecast_parts(
             done = known
             forecaster.predict(at=None if moments is None else moments[at])
             expected[at] = forecaster.expected()
-            said[at] = forecaster.predict(id=row)
-        yield said, expected
+            predicted[at] = forecaster.predict(id=row)
+        yield predicted, expected
 
 
-def last_words(forecaster: Forecaster, outcomes: Floats, arrivals: Arrivals) -> Floats:
+def last_estimates(forecaster: Forecaster, outcomes: Floats, arrivals: Arrivals) -> Floats:
     """Return what a forecaster that knows nothing of lateness says of each row.
 
-    It is given the outcomes in the order in which they arrive, and its word for the next one
+    It is given the outcomes in the order in which they arrive, and its estimate for the next one
     stands for every row until then.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.forecasters.arriving import at_once, last_words, used_from
+    >>> from calibrant.forecasters.arriving import at_once, last_estimates, used_from
     >>> from calibrant.forecasters.rivals import RunningMean
     >>> late = used_from(at_once(np.array([True] * 4)), 3)
-    >>> last_words(RunningMean(), np.array([1.0, 0.0, 1.0, 1.0]), late)
+    >>> last_estimates(RunningMean(), np.array([1.0, 0.0, 1.0, 1.0]), late)
     array([0.5       , 0.5       , 0.5       , 0.66666667])
     """
-    words = forecaster.run(outcomes[arrivals.order])
-    said: Floats = np.append(words, forecaster.predict())[arrivals.known]
-    return said
+    estimates = forecaster.run(outcomes[arrivals.order])
+    predicted: Floats = np.append(estimates, forecaster.predict())[arrivals.known]
+    return predicted

@@ -35,8 +35,8 @@ class EventForecaster(Forecaster, EventKernel):
 
     Three stages. *Sharp* mixes many memories: the last outcomes, recent means, hidden states,
     seasons, the calendar. The mixture's log loss exceeds that of the best of them by little,
-    whatever the outcomes; docs/events.md has the bound. *Repair* moves its word to what happened
-    when it said the like before. *Safe*, which `Recalibrator` has too, places the word on a grid
+    whatever the outcomes; docs/events.md has the bound. *Repair* moves its estimate to what
+    happened after similar ones before. *Safe*, which `Recalibrator` has too, places it on a grid
     of points and moves it only off points that are known to be biased.
     One step ahead, with each outcome known before the next prediction, Cal2 is proved to be at
     most of the order of T^(1/3) log T against any outcomes (docs/safe-proof.md); further ahead and

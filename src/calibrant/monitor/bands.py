@@ -32,7 +32,7 @@ _PSI = -np.log1p(-RATES) - RATES
 
 
 class Band(NamedTuple):
-    """What happened beyond what was said in a range of predictions, since the last restart.
+    """What happened beyond what was predicted in a range of predictions, since the last restart.
 
     Examples
     --------
@@ -64,13 +64,13 @@ class Curve(NamedTuple):
 
 def bands_of(edges: Floats, ranges: Floats, level: float) -> list[Band]:
     """Return the band of each range with rounds, from the rows of `MonitorKernel._ranges`."""
-    n, said, happened = ranges.T[:3]
+    n, predicted, happened = ranges.T[:3]
     most, V, alpha = ranges[:, MOST], spread_of(ranges), (1.0 - level) / 2.0
     half = largest_sum(V, alpha)
     size = np.maximum(most, 1.0)
     half = np.where(most > 0, 2.0 * size * largest_sum(V / (2.0 * size**2), alpha / 2.0), half)
     half /= np.maximum(n, 1.0)
-    bias = (happened - said) / np.maximum(n, 1.0)
+    bias = (happened - predicted) / np.maximum(n, 1.0)
     return [
         Band(
             float(edges[i]), float(edges[i + 1]), int(n[i]), float(bias[i]),
@@ -89,8 +89,8 @@ def spread_of(ranges: Floats) -> Floats:
 def curve_of(edges: Floats, ranges: Floats) -> Curve:
     """Return the curve of the ranges with rounds."""
     some = ranges[:, 0] > 0
-    n, said, happened, *_ = ranges[some].T
-    return Curve(edges[:-1][some], edges[1:][some], n, said / n, happened / n)
+    n, predicted, happened, *_ = ranges[some].T
+    return Curve(edges[:-1][some], edges[1:][some], n, predicted / n, happened / n)
 
 
 def largest_sum(V: Floats, alpha: float) -> Floats:

@@ -206,9 +206,9 @@ class NumberMonitor(Savable):
         rounds: Sequence[Any] = steps.rounds
         if rounds:
             levels = rounds[0].levels
-            said = np.stack([each.quantiles for each in rounds])
+            predicted = np.stack([each.quantiles for each in rounds])
             self.play_steps(
-                steps.numbers, quantile_at(levels, said, LEVELS), steps.outcome, steps.by
+                steps.numbers, quantile_at(levels, predicted, LEVELS), steps.outcome, steps.by
             )
 
     def play_steps(
@@ -220,8 +220,8 @@ class NumberMonitor(Savable):
     ) -> None:
         """Take steps in order, as `Monitor.play_steps` does; `quantiles` are at `LEVELS`."""
         for question, events in events_of(quantiles, outcomes).items():
-            said = np.full(len(keys), QUESTIONS[question][0])
-            self.monitors[question].play_steps(keys, said, events, by)
+            predicted = np.full(len(keys), QUESTIONS[question][0])
+            self.monitors[question].play_steps(keys, predicted, events, by)
 
     def drop(self, numbers: Sequence[int]) -> None:
         """Give up predictions that wait: their stakes are lost."""

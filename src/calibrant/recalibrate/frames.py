@@ -91,7 +91,7 @@ def recalibrate_frame(
     column : str
         What to call the new column.
     smooth : str, optional
-        What to call a second new column: the mixture's word, as fine as the scores, to rank
+        What to call a second new column: the mixture's estimate, as fine as the scores, to rank
         rows by (`Recalibrator.smooth`).
     levels : sequence of float, default (0.05, 0.25, 0.5, 0.75, 0.95)
         With `forecast`, the levels of the new columns.
@@ -187,8 +187,8 @@ def recalibrate_frame(
             warnings.warn(finding.message, stacklevel=2)
     ids = None if id is None or is_fresh else ids_in(table, str(id))
     with nullcontext() if is_fresh else recalibrator._whole_or_not_at_all():
-        said = recalibrate_rows(recalibrator, rows, ids, smooth=smooth is not None)
-    new = {column: said.predictions} | ({} if smooth is None else {smooth: said.smooth})
+        predicted = recalibrate_rows(recalibrator, rows, ids, smooth=smooth is not None)
+    new = {column: predicted.predictions} | ({} if smooth is None else {smooth: predicted.smooth})
     return with_columns(frame, new)
 
 

@@ -34,7 +34,13 @@ from calibrant._kernels.fleet.fleet_level import KEY, SCALING
 from calibrant._kernels.fleet.fleet_rounds import BUCKETS
 from calibrant._kernels.rounds.round import StagedRound
 from calibrant._kernels.saved import floats
-from calibrant._kernels.scores.group_words import SAID, WORD, GroupWords, WordRound, load_words
+from calibrant._kernels.scores.group_estimates import (
+    ESTIMATE,
+    PREDICTED,
+    EstimateRound,
+    GroupEstimates,
+    load_estimates,
+)
 from calibrant._kernels.scores.pair import LEAST, PairKernel
 from calibrant._kernels.scores.recalibrate import RecalibrateKernel, as_known
 from calibrant._kernels.scores.score_rounds import ScoreRound, check_rounds
@@ -73,14 +79,14 @@ class Groups:
         The seed of the recalibrator.
     """
 
-    __slots__ = ("index", "most", "names", "own", "seed", "shared", "words")
+    __slots__ = ("estimates", "index", "most", "names", "own", "seed", "shared")
 
     def __init__(self, most: int, seed: int) -> None:
         self.most = most
         self.seed = seed
         self.index: dict[Id, int] = {}
         self.names: list[Id] = []
-        self.words = GroupWords(WORD)
+        self.estimates = GroupEstimates(ESTIMATE)
         self.shared = last_stage(seed - 1)
         self.own: dict[int, OwnStages] = {}  # by the number of the group
 
@@ -110,7 +116,7 @@ class Groups:
         """Return the stages of a group, new ones if it has just earned them, None if it has not."""
         own = self.own.get(number)
         groups = max(len(self.names), number + 1)
-        if own is None and has_earned(self.words.outcomes_of(number), groups):
+        if own is None and has_earned(self.estimates.outcomes_of(number), groups):
             own = OwnStages(self.seed, number)
         return own
 
@@ -139,28 +145,28 @@ class Groups:
         name, number = self.find(by)
         own = self.own_stages(number)
         if number == len(self.names):
-            self.words.reserve(1)
+            self.estimates.reserve(1)
         first = whole._begin(score, placed=False)
         if number == len(self.names):
-            self.words.begin_groups(1)
+            self.estimates.begin_groups(1)
             self.keep([name])
-        word = self.words.begin(number, first.mean, first.probability)
+        estimate = self.estimates.begin(number, first.mean, first.probability)
         if own is None:
-            return StagedRound(number, (first, self.shared._begin(word.mean)), word)
+            return StagedRound(number, (first, self.shared._begin(estimate.mean)), estimate)
         self.own[number] = own
-        return StagedRound(number, (first, *own.begin(first.probability, word.mean)), word)
+        return StagedRound(number, (first, *own.begin(first.probability, estimate.mean)), estimate)
 
     def finish(self, whole: RecalibrateKernel, pending: StagedRound, outcome: float) -> None:
         """Learn the outcome of a prediction of `begin`."""
         for each in pending.rounds:
             each.join(pending)
         first, *later = pending.rounds
-        word: WordRound = pending.word
+        estimate: EstimateRound = pending.estimate
         if len(later) == 1:
             self.shared._finish(later[0], outcome)
         else:
-            self.own[pending.group].finish(OwnRound(*later), word.mean, outcome)
-        self.words.finish(word, outcome)
+            self.own[pending.group].finish(OwnRound(*later), estimate.mean, outcome)
+        self.estimates.finish(estimate, outcome)
         whole._finish(first, outcome, placed=False)
 
     # -- batches --------------------------------------------------------------------------------
@@ -171,28 +177,28 @@ class Groups:
         """Predict many scores as things stand now, each in its group if it has one."""
         series = as_series(scores, "scores")
         numbers, new = self.numbers_of(by, len(series))
-        self.words.reserve(len(new))
+        self.estimates.reserve(len(new))
         _, firsts = whole._begin_many(series, on_whole(numbers))
         rows = np.flatnonzero(numbers != WHOLE)
-        outcomes = [self.words.outcomes_of(number) for number in numbers[rows].tolist()]
+        outcomes = [self.estimates.outcomes_of(number) for number in numbers[rows].tolist()]
         is_own = self.rows_of_own(numbers[rows], np.array(outcomes, dtype=np.int64))
-        self.words.begin_groups(len(new))
+        self.estimates.begin_groups(len(new))
         self.keep(new)
         begun = [
-            self.words.begin(number, firsts[row].mean, firsts[row].probability)
+            self.estimates.begin(number, firsts[row].mean, firsts[row].probability)
             for number, row in zip(numbers[rows].tolist(), rows.tolist(), strict=True)
         ]
-        words = np.array([each.mean for each in begun])
+        estimates = np.array([each.mean for each in begun])
         predictions: list[ScoreRound | StagedRound] = list(firsts)
         for number, at in parts_of(numbers[rows], is_own):
             later: Sequence[tuple[ScoreRound, ...]]
             if number == WHOLE:
-                later = [(each,) for each in self.shared._begin_many(words[at])[1]]
+                later = [(each,) for each in self.shared._begin_many(estimates[at])[1]]
             else:
                 own = self.own.get(number) or OwnStages(self.seed, number)
                 self.own[number] = own
                 given = np.array([firsts[row].probability for row in rows[at].tolist()])
-                later = own.begin_many(given, words[at])
+                later = own.begin_many(given, estimates[at])
             for place, each in zip(at.tolist(), later, strict=True):
                 row = rows[place]
                 group = int(numbers[row])
@@ -231,11 +237,11 @@ class Groups:
             if number == WHOLE:
                 self.shared._finish_many([each[0] for each in later], outcomes[rows[at]])
             else:
-                words = np.array([pending[place].word.mean for place in at])
+                estimates = np.array([pending[place].estimate.mean for place in at])
                 begun = [OwnRound(*each) for each in later]
-                self.own[number].finish_many(begun, words, outcomes[rows[at]])
+                self.own[number].finish_many(begun, estimates, outcomes[rows[at]])
         for each, outcome in zip(pending, outcomes[rows].tolist(), strict=True):
-            self.words.finish(each.word, outcome)
+            self.estimates.finish(each.estimate, outcome)
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -245,11 +251,11 @@ class Groups:
         """Return a group's last stage and the score that it would get; changes nothing."""
         number = self.find(by)[1]
         given, mean = [np.array([each]) for each in whole._look(score)]
-        words = self.words.look_many(np.array([number]), mean, given)
+        estimates = self.estimates.look_many(np.array([number]), mean, given)
         own = self.own_stages(number)
         if own is None:
-            return self.shared, float(words[0])
-        return own.last, float(own.scores(given, words)[0])
+            return self.shared, float(estimates[0])
+        return own.last, float(own.scores(given, estimates)[0])
 
     def stages_of(self, numbers: Integers) -> Iterator[tuple[OwnStages | None, Rows]]:
         """Return the rows that would come to each of the stages, None for the shared one."""
@@ -270,33 +276,33 @@ class Groups:
         alone = np.flatnonzero(numbers == WHOLE)
         found[alone] = whole._expected_many(series[alone])
         given = probabilities[rows]
-        words = self.words.look_many(numbers[rows], means[rows], given)
+        estimates = self.estimates.look_many(numbers[rows], means[rows], given)
         for own, at in self.stages_of(numbers[rows]):
             if own is None:
-                found[rows[at]] = self.shared._expected_many(words[at])
+                found[rows[at]] = self.shared._expected_many(estimates[at])
             else:
-                found[rows[at]] = own.last._expected_many(own.scores(given[at], words[at]))
+                found[rows[at]] = own.last._expected_many(own.scores(given[at], estimates[at]))
         return found
 
     def smooth_many(self, whole: RecalibrateKernel, scores: npt.ArrayLike, by: object) -> Floats:
         """Return the smooth estimates for many scores, each in its group; changes nothing."""
-        given, words = smooth_of_many(whole, scores)
+        given, estimates = smooth_of_many(whole, scores)
         if by is None:
-            return words
+            return estimates
         numbers, _ = self.numbers_of(by, len(given))
         rows = np.flatnonzero(numbers != WHOLE)
-        words[rows] = self.smooth_in_groups(numbers[rows], given[rows], words[rows])
-        return words
+        estimates[rows] = self.smooth_in_groups(numbers[rows], given[rows], estimates[rows])
+        return estimates
 
-    def smooth_in_groups(self, numbers: Integers, given: Floats, words: Floats) -> Floats:
+    def smooth_in_groups(self, numbers: Integers, given: Floats, estimates: Floats) -> Floats:
         """Return the smooth estimates of scores in these groups, given those of the whole."""
-        said = self.words.look_many(numbers, words, given, smooth=True)
+        predicted = self.estimates.look_many(numbers, estimates, given, smooth=True)
         for own, rows in self.stages_of(numbers):
             if own is None:
-                said[rows] = smooth_of_many(self.shared, said[rows])[1]
+                predicted[rows] = smooth_of_many(self.shared, predicted[rows])[1]
             else:
-                said[rows] = own.smooth_many(given[rows], said[rows])
-        return said
+                predicted[rows] = own.smooth_many(given[rows], predicted[rows])
+        return predicted
 
     # -- runs -----------------------------------------------------------------------------------
 
@@ -306,13 +312,13 @@ class Groups:
         scores: object,
         outcomes: npt.ArrayLike,
         by: object,
-        words: Floats | None = None,
+        estimates: Floats | None = None,
         watched: Floats | None = None,
         see: Callable[[], None] | None = None,
     ) -> Floats:
         """Play rounds of the whole, each in its group if it has one; return the predictions.
 
-        `words`, if given, takes two rows: the scores as probabilities, and the smooth estimates;
+        `estimates`, if given, takes two rows: the scores as probabilities, and smooth estimates;
         and `watched` the raw scores and the expected predictions. `see` is called when all is
         played: if it fails, nothing was.
         """
@@ -323,26 +329,28 @@ class Groups:
         with self.undone_if_stopped(whole, slots):
             # Each stage learns from those before it and from none after it.
             marks = on_whole(numbers)
-            predictions, means, given = whole._run_means(series, y, marks, words, watched)
-            self.words.begin_groups(len(new))
+            predictions, means, given = whole._run_means(series, y, marks, estimates, watched)
+            self.estimates.begin_groups(len(new))
             given, happened = given[rows], y[rows]
-            smooth = None if words is None else np.ascontiguousarray(words[:, rows])
-            said, before = self.words.run(slots, means[rows], given, happened, smooth)
+            smooth = None if estimates is None else np.ascontiguousarray(estimates[:, rows])
+            predicted, before = self.estimates.run(slots, means[rows], given, happened, smooth)
             for number, at in parts_of(slots, self.rows_of_own(slots, before)):
                 ranked = None if smooth is None else np.ascontiguousarray(smooth[:, at])
                 seen = None if watched is None else np.empty((2, len(at)))
                 if number == WHOLE:
                     if ranked is not None:
                         ranked[0] = ranked[1]
-                    last = self.shared._run_means(said[at], happened[at], None, ranked, seen)[0]
+                    last = self.shared._run_means(predicted[at], happened[at], None, ranked, seen)[
+                        0
+                    ]
                 else:
                     own = self.own.get(number)
                     if own is None:
                         own = fresh[number] = OwnStages(self.seed, number)
-                    last = own.run(given[at], said[at], happened[at], ranked, seen)
+                    last = own.run(given[at], predicted[at], happened[at], ranked, seen)
                 predictions[rows[at]] = last
-                if words is not None and ranked is not None:
-                    words[:, rows[at]] = ranked
+                if estimates is not None and ranked is not None:
+                    estimates[:, rows[at]] = ranked
                 if watched is not None and seen is not None:
                     watched[1, rows[at]] = seen[1]
             if see is not None:
@@ -355,7 +363,7 @@ class Groups:
     def undone_if_stopped(self, whole: RecalibrateKernel, numbers: Integers) -> Iterator[None]:
         """Let the whole and these groups go back to where they are now if the body is stopped."""
         known = np.unique(numbers[numbers < len(self.names)])
-        before = self.words.copy_of(known)
+        before = self.estimates.copy_of(known)
         owners = [self.own[each] for each in known.tolist() if each in self.own]
         kernels = [kernel for own in owners for kernel in (own.own, own.last)]
         weights = [own.pair.weight for own in owners]
@@ -363,7 +371,7 @@ class Groups:
             with whole_or_not_at_all([whole, self.shared, *kernels]):
                 yield
         except BaseException:
-            self.words.go_back(before)
+            self.estimates.go_back(before)
             for own, weight in zip(owners, weights, strict=True):
                 own.pair = PairKernel(weight)
             raise
@@ -380,12 +388,12 @@ class Groups:
         state |= save_kernels("last_", [each.last for each in own])
         if not self.names:
             return state
-        words = self.words
-        heard, used, scaling = words.shared()
+        estimates = self.estimates
+        heard, used, scaling = estimates.shared()
         return state | {
             "group_owners": np.array(owners, dtype=np.int64),
-            "group_keys": words.keys().view(np.int64),
-            "group_counts": np.array([words.rounds, words.learned], dtype=np.int64),
+            "group_keys": estimates.keys().view(np.int64),
+            "group_counts": np.array([estimates.rounds, estimates.learned], dtype=np.int64),
             "group_heard": heard.astype(np.float64),
             "group_used": used,
             "group_scaling": scaling,
@@ -398,22 +406,22 @@ class Groups:
         if len(names) > self.most:
             raise ValueError(f"saved groups are more than max_groups={self.most}")
         owners: list[int] = []
-        if names:  # nothing is saved of words and stages before there are groups
+        if names:  # nothing is saved of estimates and stages before there are groups
             owners = integers(state, "group_owners", low=0).tolist()
             if sorted({*owners}) != owners or (owners and owners[-1] >= len(names)):
                 raise ValueError(f"saved group_owners must be increasing, and below {len(names)}")
         own = load_own(self.seed, owners, state)
-        words, shared = GroupWords(WORD), last_stage(self.seed - 1)
+        estimates, shared = GroupEstimates(ESTIMATE), last_stage(self.seed - 1)
         if names:
-            load_words_of(words, names, state)
+            load_estimates_of(estimates, names, state)
             load_kernels("shared_", state, [shared])
-            if not (words.learned >= shared.learned and words.rounds >= shared.rounds):
+            if not (estimates.learned >= shared.learned and estimates.rounds >= shared.rounds):
                 raise ValueError("the saved shared_ must have played rounds of groups")
-        made = words.made()
+        made = estimates.made()
         if any(stages.last.rounds > made[number] for number, stages in own.items()):
             raise ValueError("saved own_ must not have played more rounds than its group")
         self.index = {name: number for number, name in enumerate(names)}
-        self.names, self.own, self.words, self.shared = names, own, words, shared
+        self.names, self.own, self.estimates, self.shared = names, own, estimates, shared
 
     def check_pending(self, numbers: Integers, counts: Integers, places: Floats) -> None:
         """Refuse saved predictions, of as many rounds each, that these groups cannot have made."""
@@ -432,32 +440,39 @@ class Groups:
                 )
             check_placed(own.last, counts[rows, 1:], places[rows, -1])
 
-    def words_of(self, numbers: Integers, saved: Integers) -> list[WordRound]:
+    def estimates_of(self, numbers: Integers, saved: Integers) -> list[EstimateRound]:
         """Return the saved estimates of predictions of these groups, or raise ValueError."""
-        words = self.words
-        if len(saved) * 8 != SAID.itemsize * len(numbers):
-            raise ValueError(f"saved waiting_words must be {SAID.itemsize // 8} numbers of each")
-        said = saved.view(SAID)
-        views = said["views"]
+        estimates = self.estimates
+        if len(saved) * 8 != PREDICTED.itemsize * len(numbers):
+            raise ValueError(
+                f"saved waiting_estimates must be {PREDICTED.itemsize // 8} numbers of each"
+            )
+        predicted = saved.view(PREDICTED)
+        views = predicted["views"]
         sides = views["p"], views["q"]
-        if (said["slot"] != numbers).any():
-            raise ValueError("saved waiting_words must be of the groups of the predictions")
-        keys = words.keys()
+        if (predicted["slot"] != numbers).any():
+            raise ValueError("saved waiting_estimates must be of the groups of the predictions")
+        keys = estimates.keys()
         waiting = np.bincount(numbers, minlength=len(keys))
         if (waiting + keys["learned"] > keys["made"]).any():
             raise ValueError("more saved predictions wait in a group than were made there")
-        for name, most in (("number", words.rounds - 1), ("age", words.learned)):
-            if not ((said[name] >= 0) & (said[name] <= most)).all():
-                raise ValueError(f"saved {name} of waiting_words must be in [0, {most}]")
+        for name, most in (("number", estimates.rounds - 1), ("age", estimates.learned)):
+            if not ((predicted[name] >= 0) & (predicted[name] <= most)).all():
+                raise ValueError(f"saved {name} of waiting_estimates must be in [0, {most}]")
         # In single precision an expert's estimate may round to 1, the mean of all does not.
-        inside = [said["mean"] < 1, *((each > 0) & (each <= 1) for each in (said["mean"], *sides))]
+        inside = [
+            predicted["mean"] < 1,
+            *((each > 0) & (each <= 1) for each in (predicted["mean"], *sides)),
+        ]
         if not all(each.all() for each in inside):
-            raise ValueError("saved waiting_words must be probabilities")
+            raise ValueError("saved waiting_estimates must be probabilities")
         finite = [np.abs(views[name]) <= LARGEST for name in ("x", "v")]
         finite.append((views["bucket"] >= 0) & (views["bucket"] < BUCKETS))
         if not all(each.all() for each in finite):
-            raise ValueError("saved waiting_words must be of finite scores, in a bucket of weights")
-        return load_words(said)
+            raise ValueError(
+                "saved waiting_estimates must be of finite scores, in a bucket of weights"
+            )
+        return load_estimates(predicted)
 
 
 def has_earned(outcomes: Any, groups: Any) -> Any:
@@ -517,34 +532,36 @@ class OwnStages:
         self.pair = PairKernel(TRUST)
         self.last = last_stage(seed)
 
-    def begin(self, probability: float, word: float) -> OwnRound:
-        """Predict for a score, as a probability, for which the group's estimate is `word`."""
+    def begin(self, probability: float, estimate: float) -> OwnRound:
+        """Predict for a score, as a probability, for which the group's estimate is `estimate`."""
         own = self.own._begin(probability, placed=False)
-        return OwnRound(own, self.last._begin(self.pair.mix(word, own.mean)))
+        return OwnRound(own, self.last._begin(self.pair.mix(estimate, own.mean)))
 
-    def finish(self, begun: OwnRound, word: float, outcome: float) -> None:
+    def finish(self, begun: OwnRound, estimate: float, outcome: float) -> None:
         """Learn the outcome of a round."""
         self.last._finish(begun.last, outcome)  # the only one that may want memory
         self.own._finish(begun.own, outcome, placed=False)
-        self.pair.learn(word, begun.own.mean, outcome)
+        self.pair.learn(estimate, begun.own.mean, outcome)
 
-    def begin_many(self, probabilities: Floats, words: Floats) -> list[OwnRound]:
+    def begin_many(self, probabilities: Floats, estimates: Floats) -> list[OwnRound]:
         """Predict for rounds that begin together."""
-        means, owns = self.own._begin_many(probabilities, off_grid(len(words)))
-        _, lasts = self.last._begin_many(self.pair.mix_many(words, means))
+        means, owns = self.own._begin_many(probabilities, off_grid(len(estimates)))
+        _, lasts = self.last._begin_many(self.pair.mix_many(estimates, means))
         return [OwnRound(*rounds) for rounds in zip(owns, lasts, strict=True)]
 
-    def finish_many(self, begun: Sequence[OwnRound], words: Floats, outcomes: Floats) -> None:
+    def finish_many(self, begun: Sequence[OwnRound], estimates: Floats, outcomes: Floats) -> None:
         """Learn the outcomes of rounds that came together."""
         self.last._finish_many([each.last for each in begun], outcomes)
         self.own._finish_many([each.own for each in begun], outcomes, off_grid(len(begun)))
-        for each, word, outcome in zip(begun, words.tolist(), outcomes.tolist(), strict=True):
-            self.pair.learn(word, each.own.mean, outcome)
+        for each, estimate, outcome in zip(
+            begun, estimates.tolist(), outcomes.tolist(), strict=True
+        ):
+            self.pair.learn(estimate, each.own.mean, outcome)
 
     def run(
         self,
         probabilities: Floats,
-        words: Floats,
+        estimates: Floats,
         outcomes: Floats,
         smooth: Floats | None = None,
         watched: Floats | None = None,
@@ -555,20 +572,20 @@ class OwnStages:
         replace. `watched` takes the expected predictions in its second row.
         """
         given = None if smooth is None else smooth.copy()
-        own, _, _ = self.own._run_means(probabilities, outcomes, off_grid(len(words)), given)
-        scores, shares = self.pair.run(words, own, outcomes)
+        own, _, _ = self.own._run_means(probabilities, outcomes, off_grid(len(estimates)), given)
+        scores, shares = self.pair.run(estimates, own, outcomes)
         if smooth is not None and given is not None:
             smooth[0] = given[1] + shares * (smooth[1] - given[1])
-        return self.last._run_means(scores, outcomes, words=smooth, watched=watched)[0]
+        return self.last._run_means(scores, outcomes, estimates=smooth, watched=watched)[0]
 
-    def smooth_many(self, given: Floats, words: Floats) -> Floats:
-        """Return the smooth estimates where those of the group are `words`; changes nothing."""
+    def smooth_many(self, given: Floats, estimates: Floats) -> Floats:
+        """Return the smooth estimates where those of the group are `estimates`; changes nothing."""
         own = smooth_of_many(self.own, given)[1]
-        return smooth_of_many(self.last, self.pair.mix_many(words, own))[1]
+        return smooth_of_many(self.last, self.pair.mix_many(estimates, own))[1]
 
-    def scores(self, probabilities: Floats, words: Floats) -> Floats:
+    def scores(self, probabilities: Floats, estimates: Floats) -> Floats:
         """Return the scores that the last stage would get; changes nothing."""
-        return self.pair.mix_many(words, self.own._look_many(probabilities)[1])
+        return self.pair.mix_many(estimates, self.own._look_many(probabilities)[1])
 
 
 def off_grid(rounds: int) -> npt.NDArray[np.uint8]:
@@ -592,7 +609,7 @@ def load_own(seed: int, owners: list[int], state: Mapping[str, Any]) -> dict[int
     return own
 
 
-def load_words_of(words: GroupWords, names: list[Id], state: Mapping[str, Any]) -> None:
+def load_estimates_of(estimates: GroupEstimates, names: list[Id], state: Mapping[str, Any]) -> None:
     """Give fresh estimates what was saved of each group and of what all share."""
     size = KEY.itemsize // 8
     keys = integers(state, "group_keys", size=size * len(names)).view(KEY)
@@ -606,8 +623,8 @@ def load_words_of(words: GroupWords, names: list[Id], state: Mapping[str, Any]) 
     heard = floats(state, "group_heard", low=0.0, high=1.0 + ROUNDED)
     if len(heard) % BUCKETS or (np.abs(heard.reshape(BUCKETS, -1).sum(axis=1) - 1) > ROUNDED).any():
         raise ValueError("saved group_heard must be weights that sum to 1 in each bucket")
-    if len(heard) != len(words.shared()[0]):
-        raise ValueError(f"saved group_heard must have {len(words.shared()[0])} values")
+    if len(heard) != len(estimates.shared()[0]):
+        raise ValueError(f"saved group_heard must have {len(estimates.shared()[0])} values")
     used = floats(state, "group_used", size=BUCKETS, low=0.0, high=1.0)
     scaling = floats(state, "group_scaling", size=SCALING, low=-LARGEST, high=LARGEST)
     lag, _, _, first, cross, last, _ = scaling.tolist()
@@ -615,8 +632,8 @@ def load_words_of(words: GroupWords, names: list[Id], state: Mapping[str, Any]) 
         raise ValueError("saved group_scaling must be a lateness and a scaling with a precision")
     if cross**2 > first * last * (1 + ROUNDED):
         raise ValueError("saved group_scaling must have a precision")
-    words.load(keys, heard.astype(np.float32), used, scaling)
-    words.set_counts(rounds, learned)
+    estimates.load(keys, heard.astype(np.float32), used, scaling)
+    estimates.set_counts(rounds, learned)
 
 
 def check_keys(keys: Any) -> None:

@@ -78,14 +78,16 @@ class Log:
         book = self.recalibrator._book
         book.collect()
         try:
-            said = recalibrate_rows(self.recalibrator, rows, smooth=self.smooth)
+            predicted = recalibrate_rows(self.recalibrator, rows, smooth=self.smooth)
             settled = book.take_settled()
         finally:
             book.stop_collecting()
         judged = self._mature(Judged(settled.raw, settled.prediction, settled.outcome), settled.due)
-        if said.outcomes is rows.outcomes:  # each was learned at once, without a round that waits
-            judged = judged_at_once(rows, said.predictions, self.recalibrator.kind)
-        return Played(said.predictions, rows, judged, said.smooth)
+        if (
+            predicted.outcomes is rows.outcomes
+        ):  # each was learned at once, without a round that waits
+            judged = judged_at_once(rows, predicted.predictions, self.recalibrator.kind)
+        return Played(predicted.predictions, rows, judged, predicted.smooth)
 
     def _mature(self, judged: Judged, dues: Floats) -> Judged:
         """Return the rows, also of before, whose deadline is over; the others are kept until it is.

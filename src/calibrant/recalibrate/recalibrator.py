@@ -187,7 +187,7 @@ class Recalibrator(Savable, Learner):
     def groups(self) -> dict[Id, int]:
         """The names of the groups in the order they came, and how many predictions each made."""
         groups = self._groups
-        return dict(zip(groups.names, groups.words.made().tolist(), strict=True))
+        return dict(zip(groups.names, groups.estimates.made().tolist(), strict=True))
 
     @property
     def pending(self) -> int:
@@ -482,7 +482,7 @@ class Recalibrator(Savable, Learner):
         groups.set_state(state)
         check_names(state, set(groups.get_state()))
         whole._set_state(own | {"rounds": rounds})
-        waiting = load_rounds(tokens, self._check_rounds, groups.words_of)
+        waiting = load_rounds(tokens, self._check_rounds, groups.estimates_of)
         load_book(self._book, book, waiting, rounds)
         if self._book.unnamed is not None and whole.is_open:
             raise ValueError("a saved prediction without an id waits beside another")

@@ -52,11 +52,11 @@ def recalibrate_rows(
         known = np.where(np.isnan(rows.outcomes), np.nan, clock.ticks)
     is_plain = known is None and ids is None and due is None
     if is_plain and not book.has_deadlines and not book.coming():
-        predictions, watched, words = recalibrator._run(
+        predictions, watched, estimates = recalibrator._run(
             rows.scores, rows.outcomes, by=rows.groups, means=True, smooth=smooth
         )
         assert watched is not None
-        return Recalibrated(predictions, watched[1], rows.outcomes, words)
+        return Recalibrated(predictions, watched[1], rows.outcomes, estimates)
     made, dues = deadlines(recalibrator, rows)
     told, outcomes = recalibrator._play_table(
         rows.scores, rows.outcomes, rows.groups,
@@ -68,13 +68,13 @@ def recalibrate_rows(
     if dues is not None:
         is_young = dues >= made[-1] if clock is not None else dues > len(made)
         outcomes, waiting = np.where(is_young, np.nan, outcomes), int(is_young.sum())
-    words = told[2] if smooth else None
+    estimates = told[2] if smooth else None
     if known is not None or dues is not None:
         known = np.where(np.isnan(rows.outcomes), np.nan, made if known is None else known)
         if dues is not None:
             # With silence an outcome counts at its deadline at the latest, held not before it.
             known = (np.maximum if book.policy.silence is None else np.fmin)(known, dues)
-    return Recalibrated(told[0], told[1], outcomes, words, known, waiting)
+    return Recalibrated(told[0], told[1], outcomes, estimates, known, waiting)
 
 
 def deadlines(recalibrator: Recalibrator, rows: Scored) -> tuple[Floats, Floats | None]:

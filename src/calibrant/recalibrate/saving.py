@@ -11,7 +11,7 @@ from calibrant._checks import Floats
 from calibrant._groups import WHOLE
 from calibrant._kernels.rounds.round import StagedRound
 from calibrant._kernels.saved import floats
-from calibrant._kernels.scores.group_words import WordRound, save_words
+from calibrant._kernels.scores.group_estimates import EstimateRound, save_estimates
 from calibrant._kernels.scores.recalibrate import RecalibrateKernel
 from calibrant._kernels.scores.score_rounds import ROUND, ScoreRound
 from calibrant._kernels.scores.score_rounds import load_rounds as load_kernel_rounds
@@ -23,8 +23,8 @@ from calibrant.rounds.saving import Integers, integers
 #: what else is saved of these rounds, along one more axis.
 Check = Callable[[Integers, Integers, Floats], None]
 
-#: Gives what was saved of the groups' words: the numbers of the groups, and the saved words.
-WordsOf = Callable[[Integers, Integers], Sequence[WordRound | None]]
+#: Gives what was saved of the groups' estimates, from the groups' numbers and what was saved.
+EstimatesOf = Callable[[Integers, Integers], Sequence[EstimateRound | None]]
 
 NUMBER = -1  # the length that stands for a bare number
 
@@ -78,10 +78,10 @@ def save_rounds(rounds: Sequence[ScoreRound | StagedRound]) -> dict[str, Any]:
         part.rounds if isinstance(part, StagedRound) else [part] for part in rounds
     ]
     numbers, places = kernel_rounds([each for group in stages for each in group])
-    words = [part.word for part in parts if part is not None and part.word is not None]
-    said = {"waiting_words": save_words(words).view(np.int64)} if words else {}
+    estimates = [part.estimate for part in parts if part is not None and part.estimate is not None]
+    predicted = {"waiting_estimates": save_estimates(estimates).view(np.int64)} if estimates else {}
     groups = [WHOLE if part is None else part.group for part in parts]
-    return said | {
+    return predicted | {
         "waiting_keys": np.array(groups, dtype=np.int64),
         "waiting_sizes": np.array([len(each) for each in stages], dtype=np.int64),
         "waiting_counts": numbers,
@@ -92,11 +92,11 @@ def save_rounds(rounds: Sequence[ScoreRound | StagedRound]) -> dict[str, Any]:
 def take_rounds(state: dict[str, Any]) -> dict[str, Any]:
     """Take out of a state what `save_rounds` put there."""
     saved = {name: state.pop(f"waiting_{name}") for name in ("keys", "sizes", "counts", "places")}
-    return saved | {"words": state.pop("waiting_words", np.empty(0, dtype=np.int64))}
+    return saved | {"estimates": state.pop("waiting_estimates", np.empty(0, dtype=np.int64))}
 
 
 def load_rounds(
-    state: Mapping[str, Any], check: Check, words_of: WordsOf
+    state: Mapping[str, Any], check: Check, estimates_of: EstimatesOf
 ) -> list[ScoreRound | StagedRound]:
     """Return the rounds that `save_rounds` saved, or raise ValueError."""
     groups = integers(state, "keys")
@@ -110,10 +110,10 @@ def load_rounds(
         check(groups[sizes == size], numbers[at], places[at])
     loaded = load_kernel_rounds(numbers, places)
     grouped = np.flatnonzero(groups != WHOLE).tolist()
-    words = iter(words_of(groups[grouped], integers(state, "words")))
+    estimates = iter(estimates_of(groups[grouped], integers(state, "estimates")))
     return [
         loaded[start]
         if group == WHOLE
-        else StagedRound(group, tuple(loaded[start : start + size]), next(words))
+        else StagedRound(group, tuple(loaded[start : start + size]), next(estimates))
         for group, start, size in zip(groups.tolist(), starts.tolist(), sizes.tolist(), strict=True)
     ]

@@ -78,7 +78,7 @@ def group_weights(whole: Floats, groups: Groups, number: int) -> Floats:
 
     Those of what its own outcomes add stand last.
     """
-    heard, own = groups.words.weights(number), groups.own_stages(number)
+    heard, own = groups.estimates.weights(number), groups.own_stages(number)
     weights: Floats = np.concatenate([heard[0] * whole, heard[1:]])
     last = groups.shared._weights()
     if own is not None:

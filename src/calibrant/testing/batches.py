@@ -24,8 +24,8 @@ def check_missing_outcomes(subject: Subject) -> None:
             if outcome is not None:
                 rounds.update(stepping, t)
         columns, lists = rounds.columns[:-1], rounds.inputs.lists(0, 60)
-        said = subject.calls.run(running, *columns, outcomes, **lists)
-        require_same([said, expected], f"run() with missing outcomes differs on {kind}")
+        predicted = subject.calls.run(running, *columns, outcomes, **lists)
+        require_same([predicted, expected], f"run() with missing outcomes differs on {kind}")
         counts = running.rounds, running.learned
         require(counts == (60, 40), f"rounds, learned = {counts} with 20 of 60 missing on {kind}")
 
@@ -39,8 +39,8 @@ def check_many_predictions(subject: Subject) -> None:
         for each in (one, many):
             rounds.run(each, 0, 30)
         expected = [rounds.predict(one, t, id=t) for t in range(30, 60)]
-        said = rounds.predict_many(many, 30, 60)
-        require_same([said, expected], f"predict_many() differs from predict() on {kind}")
+        predicted = rounds.predict_many(many, 30, 60)
+        require_same([predicted, expected], f"predict_many() differs from predict() on {kind}")
         require(many.pending == 30, f"pending = {many.pending} after 30 predictions at once")
         without = subject.make()
         require(len(rounds.predict_many(without, 0, 60, ids=None)) == 60, "no predictions")

@@ -62,8 +62,8 @@ def check_hold(subject: Subject) -> None:
             held, plain = subject.make(hold=3), subject.make()
             for t in range(80):
                 at = {"at": float(t)} if timed else {}
-                said = [rounds.predict(held, t, id=t, **at), rounds.predict(plain, t, id=t)]
-                require_same(said, f"hold=3 is not learning at age 3 in round {t} of {kind}")
+                predicted = [rounds.predict(held, t, id=t, **at), rounds.predict(plain, t, id=t)]
+                require_same(predicted, f"hold=3 is not learning at age 3 in round {t} of {kind}")
                 if t % 7:
                     rounds.update(held, t, id=t, **at)
                 # What is due at a time comes after the predictions and the outcomes of that time.
@@ -120,8 +120,8 @@ def check_batches_at_times(subject: Subject) -> None:
     for player in players:
         player.advance(20)
         require_counts(player, 6, 0, "when all are due")
-    said = [rounds.predict(player, 7, id=7, at=21) for player in players]
-    require_same(said, "outcomes at times of their own differ from single ones")
+    predicted = [rounds.predict(player, 7, id=7, at=21) for player in players]
+    require_same(predicted, "outcomes at times of their own differ from single ones")
 
 
 def check_runs_until_deadlines(subject: Subject) -> None:
@@ -134,11 +134,11 @@ def check_runs_until_deadlines(subject: Subject) -> None:
                 at = {"at": float(t)} if timed else {}
                 expected.append(rounds.predict(stepping, t, id=t, **at))
                 rounds.update(stepping, t, id=t, **at)
-            said: list[Any] = []
+            predicted: list[Any] = []
             for start, stop in ((0, 25), (25, 60)):
                 times = {"at": [float(t) for t in range(start, stop)]} if timed else {}
-                said.extend(rounds.run(running, start, stop, **times))
-            require_same([said, expected], f"run() with {settings} differs from single rounds")
+                predicted.extend(rounds.run(running, start, stop, **times))
+            require_same([predicted, expected], f"run() with {settings} differs from single rounds")
             counts = [(each.learned, each.pending) for each in (stepping, running)]
             require(counts[0] == counts[1], f"learned, pending = {counts} after the same rounds")
 
@@ -160,13 +160,13 @@ def check_saved_deadlines(subject: Subject) -> None:
 
 def play_until(rounds: Rounds, player: Any, start: int, stop: int, timed: bool) -> list[Any]:
     """Play rounds whose outcomes are known after five, but for some that never are."""
-    said = []
+    predicted = []
     for t in range(start, stop):
         at = {"at": float(t)} if timed else {}
-        said.append(rounds.predict(player, t, id=t, **at))
+        predicted.append(rounds.predict(player, t, id=t, **at))
         if t >= 5 and t % 3:
             rounds.update(player, t - 5, id=t - 5, **at)
-    return said
+    return predicted
 
 
 def check_bad_deadlines(subject: Subject) -> None:

@@ -44,8 +44,8 @@ def check_repeats(subject: Subject) -> None:
 def check_capacity(subject: Subject) -> None:
     """No more predictions wait, and no more finished ids are remembered, than `capacity` says.
 
-    When one more would wait, the oldest expires and is counted; with when_full="refuse", where it
-    can be said, the new one is refused.
+    When one more would wait, the oldest expires and is counted; with when_full="refuse", where that
+    is an option, the new one is refused.
     """
     if "capacity" not in subject.settings:
         return

@@ -28,10 +28,12 @@ def check_bounds(subject: Subject) -> None:
     """A prediction is in [0, 1], or a row of such that sums to one; quantiles do not cross."""
     if not subject.calls.says_probabilities:
         for kind, rounds in subject.streams(400, 3):
-            said = rounds.play(subject.make())
-            require(said.ndim == 2, f"predict() gives no quantiles on {kind}")
-            require(not np.isnan(said).any(), f"predict() gives NaN on {kind}")
-            require((np.diff(said) >= 0).all(), f"predict() gives quantiles that cross on {kind}")
+            predicted = rounds.play(subject.make())
+            require(predicted.ndim == 2, f"predict() gives no quantiles on {kind}")
+            require(not np.isnan(predicted).any(), f"predict() gives NaN on {kind}")
+            require(
+                (np.diff(predicted) >= 0).all(), f"predict() gives quantiles that cross on {kind}"
+            )
         return
     for kind, rounds in subject.streams(400, 3):
         player, predictions = subject.make(), []
@@ -42,11 +44,11 @@ def check_bounds(subject: Subject) -> None:
             if np.shape(prediction) != shape or not (shape or type(prediction) is float):
                 raise AssertionError(f"predict() gives {describe(prediction)} on {kind}")
             predictions.append(prediction)
-        said = np.array(predictions)
-        outside = said[~((said >= 0) & (said <= 1))]
+        predicted = np.array(predictions)
+        outside = predicted[~((predicted >= 0) & (predicted <= 1))]
         require(not len(outside), f"predict() gives {outside[:1]} on {kind}")
-        if said.ndim == 2:
-            sums = said.sum(axis=1)
+        if predicted.ndim == 2:
+            sums = predicted.sum(axis=1)
             wrong = sums[np.abs(sums - 1) > 1e-9]
             require(not len(wrong), f"predict() gives a row that sums to {wrong[:1]} on {kind}")
 

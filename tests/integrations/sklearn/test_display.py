@@ -37,10 +37,10 @@ def names(ax):
 def test_the_numbers_are_those_of_scikit_learn(predictions):
     y, p = predictions
     display = CalibrationDisplay.from_predictions(y, p, n_bins=7, name="square")
-    happened, said = calibration_curve(y, p, n_bins=7)
+    happened, predicted = calibration_curve(y, p, n_bins=7)
     np.testing.assert_allclose(display.prob_true, happened)
-    np.testing.assert_allclose(display.prob_pred, said)
-    np.testing.assert_allclose(display.line_.get_xydata(), np.c_[said, happened])
+    np.testing.assert_allclose(display.prob_pred, predicted)
+    np.testing.assert_allclose(display.line_.get_xydata(), np.c_[predicted, happened])
     assert display.table.count.sum() == 500
     assert display.estimator_name == "square"
     assert display.pos_label == 1
@@ -53,8 +53,8 @@ def test_before_and_after(predictions):
     display = CalibrationDisplay.from_predictions(y, p**2, y_raw=p, color="red")
     assert names(display.ax_) == ["Classifier (raw)", "Classifier"]
     assert np.abs(display.prob_true - display.prob_pred).mean() < 0.1
-    said, happened = display.raw_line_.get_data()
-    assert (said - happened)[3:-3].min() > 0.05
+    predicted, happened = display.raw_line_.get_data()
+    assert (predicted - happened)[3:-3].min() > 0.05
     assert display.line_.get_color() == "red"
     assert display.raw_line_.get_color() != "red"
 

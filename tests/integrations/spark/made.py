@@ -69,7 +69,7 @@ def played_by(tester, task, rows: pd.DataFrame) -> pd.DataFrame:
 
 def said_locally(rows: pd.DataFrame, settings: dict) -> tuple[pd.Series, Fleet]:
     """The predictions by id of a local fleet that is given one row after the other."""
-    fleet, said = Fleet(**settings), {}
+    fleet, predicted = Fleet(**settings), {}
     micros = rows["time"].astype("int64")
     order = np.lexsort([rows["key"], rows["score"].isna(), micros])
     for key, name, score, outcome, time in zip(
@@ -80,10 +80,10 @@ def said_locally(rows: pd.DataFrame, settings: dict) -> tuple[pd.Series, Fleet]:
         if np.isnan(score):
             assert fleet.update_many([outcome], ids=[name], at=time).tolist() == ["applied"]
         elif np.isnan(outcome):
-            said[name] = fleet.predict_many([key], [score], ids=[name], at=time)[0]
+            predicted[name] = fleet.predict_many([key], [score], ids=[name], at=time)[0]
         else:
-            said[name] = fleet.run([key], [score], [outcome], at=time)[0]
-    return pd.Series(said).sort_index(), fleet
+            predicted[name] = fleet.run([key], [score], [outcome], at=time)[0]
+    return pd.Series(predicted).sort_index(), fleet
 
 
 def rows_with_deadlines(size: int, seed: int) -> pd.DataFrame:
@@ -97,18 +97,18 @@ def said_until(
     rows: pd.DataFrame, settings: dict, has_due: bool = False
 ) -> tuple[pd.Series, Fleet, list[str]]:
     """The predictions by id of a local fleet with deadlines, and what outcomes were answered."""
-    fleet, said, answers = Fleet(**settings), {}, []
+    fleet, predicted, answers = Fleet(**settings), {}, []
     rows = rows.assign(late=rows["score"].isna(), at=rows["time"].astype("int64") / 1e6)
     rows["end"] = rows["due"].astype("datetime64[us]").astype("int64") / 1e6
     for row in rows.sort_values(["at", "late", "key"], kind="stable").itertuples():
         if not row.late:
             due = {"due": row.end} if has_due else {}
-            said[row.id] = fleet.predict_many(
+            predicted[row.id] = fleet.predict_many(
                 [row.key], [row.score], ids=[row.id], at=row.at, **due
             )[0]
         if not np.isnan(row.outcome):
             answers += fleet.update_many([row.outcome], ids=[row.id], at=row.at).tolist()
-    return pd.Series(said).sort_index(), fleet, answers
+    return pd.Series(predicted).sort_index(), fleet, answers
 
 
 def same_fleets(one: Fleet, other: Fleet) -> bool:

@@ -38,7 +38,7 @@ def as_spark_hands_them(rows, has_due):
 @pytest.mark.parametrize(("tasks", "cuts"), [(8, []), (3, [300, 301, 700])])
 def test_a_shard_learns_at_deadlines_whatever_shards_and_batches(span, has_due, tasks, cuts):
     rows, settings = rows_with_deadlines(800, seed=1), SETTINGS | span
-    said, _, known = said_until(rows, settings, has_due)
+    predicted, _, known = said_until(rows, settings, has_due)
     tester, answers = TwsTester(ShardProcessor(settings, ANSWERED)), []
     made = as_spark_hands_them(rows, has_due)
     for batch in np.split(np.arange(len(made)), cuts):
@@ -47,7 +47,7 @@ def test_a_shard_learns_at_deadlines_whatever_shards_and_batches(span, has_due, 
             answers.append(played_by(tester, int(task), own))
     answers = pd.concat(answers)
     found = answers[answers["reason"].isna()].set_index("id")["prediction"].sort_index()
-    pd.testing.assert_series_equal(found, said, check_exact=True, check_names=False)
+    pd.testing.assert_series_equal(found, predicted, check_exact=True, check_names=False)
     refused = answers["reason"].value_counts().to_dict()
     assert refused.get("another outcome was given before", 0) == known.count("conflict")
     assert refused.get("the outcome was given before", 0) == known.count("repeated")

@@ -59,9 +59,9 @@ def played(rows, tasks, cuts):
 )
 def test_a_shard_says_what_a_local_fleet_says_whatever_shards_and_batches(rows, local, tasks, cuts):
     answers, fleet = played(rows, tasks, cuts)
-    said = answers.set_index("id")["prediction"].sort_index()
+    predicted = answers.set_index("id")["prediction"].sort_index()
     assert answers["reason"].isna().all()
-    pd.testing.assert_series_equal(said, local[0], check_exact=True, check_names=False)
+    pd.testing.assert_series_equal(predicted, local[0], check_exact=True, check_names=False)
     assert same_fleets(fleet, local[1])
     assert fleet.learned == local[1].learned == 1500
 
@@ -209,9 +209,9 @@ def test_the_processor_takes_over_the_pages_of_a_history(rows, local):
         tester.handle.setGroupingKey(shard)
         processor.handleInitialState(shard, start, None)
         answers.append(played_by(tester, shard, own))
-    said = pd.concat(answers).set_index("id")["prediction"].sort_index()
-    assert (said == local[0].loc[said.index]).all()
-    assert len(said) == rest["score"].notna().sum()
+    predicted = pd.concat(answers).set_index("id")["prediction"].sort_index()
+    assert (predicted == local[0].loc[predicted.index]).all()
+    assert len(predicted) == rest["score"].notna().sum()
 
 
 def waiting_row(id_, seconds, holds):

@@ -33,14 +33,18 @@ def test_the_hash_is_sparks(spark):
 
 def test_a_stream_is_equal_to_a_local_fleet(spark, tmp_path):
     rows = stream(1500, 60, seed=2)
-    said, fleet = said_locally(rows, SETTINGS)
+    predicted, fleet = said_locally(rows, SETTINGS)
     source = written(rows, tmp_path / "in", 3)
     answers, checkpoint = run(spark, source, tmp_path, "equal", tasks=3)
     assert answers["reason"].isna().all()
-    assert len(answers) == len(said) == 1500
+    assert len(answers) == len(predicted) == 1500
     answers = answers.set_index("id").sort_index()
     pd.testing.assert_series_equal(
-        answers["prediction"], said, check_exact=True, check_names=False, check_index_type=False
+        answers["prediction"],
+        predicted,
+        check_exact=True,
+        check_names=False,
+        check_index_type=False,
     )
     first = rows.drop_duplicates("id").set_index("id").sort_index()
     assert (answers["key"] == first["key"]).all()
@@ -79,7 +83,7 @@ def test_refused_rows_stand_apart_and_the_query_goes_on(spark, tmp_path):
 def test_the_state_of_a_history_starts_a_stream(spark, tmp_path):
     rows = stream(1200, 50, seed=4)
     cut = 700
-    said, fleet = said_locally(rows, SETTINGS)
+    predicted, fleet = said_locally(rows, SETTINGS)
     history = spark.read.schema(TYPES).parquet(written(rows.iloc[:cut], tmp_path / "old", 2))
     before, state = recalibrate_batch(history, **NAMES, **SETTINGS)
     local = said_locally(rows.iloc[:cut], SETTINGS)[1]
@@ -88,8 +92,8 @@ def test_the_state_of_a_history_starts_a_stream(spark, tmp_path):
     for name, start in (("state", state), ("fleet", local)):
         after, checkpoint = run(spark, source, tmp_path, name, start=start)
         found = pd.concat([in_pandas(before), after]).set_index("id")["prediction"].sort_index()
-        assert (found == said).all()
-        assert len(found) == len(said)
+        assert (found == predicted).all()
+        assert len(found) == len(predicted)
         assert same_fleets(fleet_in(spark, checkpoint), fleet)
     with pytest.raises(ValueError, match="the fleet to start from has"):
         run(spark, source, tmp_path, "other", start=Fleet(shards=8))
@@ -124,9 +128,9 @@ def test_keys_and_ids_may_be_strings(spark):
     columns = {"key": "the.key", "id": "id", "score": "s", "outcome": "y", "time": "t"}
     predictions, state = recalibrate_batch(rows, **columns, shards=2)
     fleet = Fleet(shards=2)
-    said = fleet.run(names, [0.5] * 4, [1] * 4, at=[0.0, 1.0, 2.0, 3.0])
+    predicted = fleet.run(names, [0.5] * 4, [1] * 4, at=[0.0, 1.0, 2.0, 3.0])
     found = in_pandas(predictions.orderBy("t"))
-    assert found["prediction"].tolist() == said.tolist()
+    assert found["prediction"].tolist() == predicted.tolist()
     assert found["the.key"].tolist() == names
     assert found["id"].tolist() == [f"id {t}" for t in range(4)]
     assert same_fleets(fleet_of(state), fleet)
@@ -164,7 +168,7 @@ def test_a_session_without_rocksdb_is_told_the_line(spark):
 def test_a_stream_that_starts_from_history_learns_at_deadlines(spark, tmp_path):
     rows = rows_with_deadlines(500, seed=2)
     settings = SETTINGS | {"silence": 0}
-    said, fleet, _ = said_until(rows, settings, has_due=True)
+    predicted, fleet, _ = said_until(rows, settings, has_due=True)
     rows["due"] = rows["due"].astype("datetime64[us]")
     given = {"types": f"{TYPES}, due timestamp_ntz", "due": "due", "silence": 0}
     old = spark.read.schema(given["types"]).parquet(written(rows.iloc[:300], tmp_path / "old", 1))
@@ -174,7 +178,7 @@ def test_a_stream_that_starts_from_history_learns_at_deadlines(spark, tmp_path):
     answers = pd.concat([in_pandas(before), after])
     found = answers[answers["reason"].isna()].set_index("id")["prediction"].sort_index()
     pd.testing.assert_series_equal(
-        found, said, check_exact=True, check_names=False, check_index_type=False
+        found, predicted, check_exact=True, check_names=False, check_index_type=False
     )
     left = fleet_in(spark, checkpoint)
     assert left.silence == 0

@@ -82,11 +82,11 @@ class OneLevelOnly(Naive):
     """Broken: only the level that is too low is put at infinity, and not those above it."""
 
     def say(self, mixture, n, late):
-        said, turn = super().say(mixture, n, late)
+        predicted, turn = super().say(mixture, n, late)
         low, high = self.net.walls(n)
         if low and not high:
-            said = np.where(np.isin(np.arange(len(said)), list(low)), math.inf, mixture)
-        return said, turn
+            predicted = np.where(np.isin(np.arange(len(predicted)), list(low)), math.inf, mixture)
+        return predicted, turn
 
 
 class FallingWall(Naive):
@@ -97,14 +97,16 @@ class FallingWall(Naive):
         self.net.most = late
 
 
-def outcomes_of(said, tau):
+def outcomes_of(predicted, tau):
     """Return what each place that an outcome may have adds to the biases, bin by bin."""
     places = []
     for at in range(len(tau) + 1):
-        if (at == 0 or said[at - 1] < math.inf) and (at == len(tau) or said[at] > -math.inf):
+        if (at == 0 or predicted[at - 1] < math.inf) and (
+            at == len(tau) or predicted[at] > -math.inf
+        ):
             below = np.arange(len(tau)) >= at
-            places.append(np.where(np.isinf(said), said > 0, below) - tau)
-    return places or [(said > 0) - tau]
+            places.append(np.where(np.isinf(predicted), predicted > 0, below) - tau)
+    return places or [(predicted > 0) - tau]
 
 
 def answer(kind, places, biases, tau, t, random):
@@ -135,10 +137,13 @@ def game(net, kind, rounds, most, seed, wall=None):
     marked = 0
     for t in range(rounds):
         mixture = np.sort(random.normal(size=len(tau)))
-        said, turn = net.say(mixture, n, most - 1.0)
-        crossing = max(crossing, -np.diff(np.where(np.isinf(said), np.sign(said) * 99, said)).min())
+        predicted, turn = net.say(mixture, n, most - 1.0)
+        crossing = max(
+            crossing,
+            -np.diff(np.where(np.isinf(predicted), np.sign(predicted) * 99, predicted)).min(),
+        )
         marked += turn >= 0
-        c = answer(kind, outcomes_of(said, tau), net.biases(), tau, t, random)
+        c = answer(kind, outcomes_of(predicted, tau), net.biases(), tau, t, random)
         waiting.append((c, turn >= 0))
         while len(waiting) >= most or (waiting and random.random() < 0.3):
             c, is_marked = waiting.pop(0 if waiting[0][1] else random.integers(len(waiting)))
@@ -217,8 +222,8 @@ def test_a_wall_that_falls_breaks_lemma_1():
         net, n, worst_bias = make(LEVELS, HORIZONS, 1.0), 0, -math.inf
         for late, rounds in ((29.0, 400), (0.0, 50)):
             for _ in range(rounds):
-                said, turn = net.say(np.zeros(len(LEVELS)), n, late)
-                places = outcomes_of(said, LEVELS)
+                predicted, turn = net.say(np.zeros(len(LEVELS)), n, late)
+                places = outcomes_of(predicted, LEVELS)
                 c = max(places, key=lambda c: -c[3])
                 n += 1
                 net.learn(c, turn >= 0, n, late)
@@ -263,8 +268,8 @@ def test_corollary_1_every_window():
     random, S = np.random.default_rng(6), np.zeros((len(HORIZONS), len(LEVELS)))
     h = np.array(HORIZONS)[:, None]
     for t in range(3000):
-        said, turn = net.say(np.sort(random.normal(size=len(LEVELS))), t, 0.0)
-        c = answer("greedy", outcomes_of(said, LEVELS), net.biases(), LEVELS, t, random)
+        predicted, turn = net.say(np.sort(random.normal(size=len(LEVELS))), t, 0.0)
+        c = answer("greedy", outcomes_of(predicted, LEVELS), net.biases(), LEVELS, t, random)
         net.learn(c, turn >= 0, t + 1, 0.0)
         S = S - S / h + c
         kept.append(c)

@@ -51,8 +51,8 @@ def test_a_seasonal_error_is_learned():
     found = {}
     for periods in ((), (24,)):
         recalibrator = NumberRecalibrator(periods=periods)
-        said = recalibrator.run(np.zeros(2400), y)
-        found[periods] = pinball(said[1200:], recalibrator.levels, y[1200:])
+        predicted = recalibrator.run(np.zeros(2400), y)
+        found[periods] = pinball(predicted[1200:], recalibrator.levels, y[1200:])
     # Of normal noise, the mean pinball loss at these levels is 0.27 at best.
     assert found[(24,)] < 0.29
     assert found[(24,)] < 0.9 * found[()]
@@ -61,8 +61,8 @@ def test_a_seasonal_error_is_learned():
 def test_a_missing_forecast_is_the_past():
     y = 50.0 + np.random.default_rng(3).normal(size=1500)
     recalibrator = NumberRecalibrator(periods=())
-    said = recalibrator.run(np.full(1500, np.nan), y)
-    low, high = ends(recalibrator, said)
+    predicted = recalibrator.run(np.full(1500, np.nan), y)
+    low, high = ends(recalibrator, predicted)
     assert interval_coverage(low[200:], high[200:], y[200:]) == pytest.approx(0.9, abs=0.03)
     # The best that can be is the normal distribution itself.
     best = 50.0 + np.array([[-1.645, 1.645]])
@@ -77,8 +77,8 @@ def test_one_outlier_costs_little():
     losses = []
     for outcomes in (y, spoiled):
         recalibrator = NumberRecalibrator(periods=())
-        said = recalibrator.run(m, outcomes)[3001:3101]
-        losses.append(pinball(said, recalibrator.levels, y[3001:3101]))
+        predicted = recalibrator.run(m, outcomes)[3001:3101]
+        losses.append(pinball(predicted, recalibrator.levels, y[3001:3101]))
     assert losses[1] < 1.01 * losses[0]
 
 
@@ -87,9 +87,9 @@ def test_constants_and_then_noise():
     random = np.random.default_rng(5)
     y = np.concatenate([np.full(2000, 3.0), random.normal(size=2000)])
     recalibrator = NumberRecalibrator(periods=())
-    said = recalibrator.run(np.zeros(4000), y)
-    low, high = ends(recalibrator, said)
-    assert not np.isnan(said).any()
+    predicted = recalibrator.run(np.zeros(4000), y)
+    low, high = ends(recalibrator, predicted)
+    assert not np.isnan(predicted).any()
     assert interval_coverage(low[2300:], high[2300:], y[2300:]) == pytest.approx(0.9, abs=0.03)
     assert (high - low)[2300:].mean() < 5.0
 
@@ -97,9 +97,9 @@ def test_constants_and_then_noise():
 def test_bounds_hold():
     y = np.maximum(0.0, np.random.default_rng(6).normal(0, 1, 1000))
     recalibrator = NumberRecalibrator(bounds=(0, 10), periods=())
-    said = recalibrator.run(np.zeros(1000), y)
-    assert said.min() >= 0.0
-    assert said.max() <= 10.0
+    predicted = recalibrator.run(np.zeros(1000), y)
+    assert predicted.min() >= 0.0
+    assert predicted.max() <= 10.0
     recalibrator.predict(0.0)
     for bad in (-1e-9, 10.1):
         with pytest.raises(ValueError, match=r"outcome must be in \[0, 10\], got"):
@@ -121,8 +121,8 @@ def test_given_quantiles_are_trusted_as_far_as_they_deserve():
         "useless": {"quantiles": np.tile(100.0 * normal, (4000, 1)), "levels": levels},
     }.items():
         recalibrator = NumberRecalibrator(periods=())
-        said = recalibrator.run(np.zeros(4000), y, **more)[500:]
-        found[name] = pinball(said, recalibrator.levels, y[500:])
+        predicted = recalibrator.run(np.zeros(4000), y, **more)[500:]
+        found[name] = pinball(predicted, recalibrator.levels, y[500:])
     shape = [NormalDist().inv_cdf(level) for level in recalibrator.levels]
     best = pinball(width[500:, None] * shape, recalibrator.levels, y[500:])
     assert best < 0.8 * found["without"]
@@ -136,8 +136,8 @@ def test_groups_have_their_own_width():
     by = random.choice(["narrow", "wide"], 4000)
     y = random.normal(size=4000) * np.where(by == "wide", 10.0, 0.5)
     recalibrator = NumberRecalibrator(periods=())
-    said = recalibrator.run(np.zeros(4000), y, by=by)
-    low, high = ends(recalibrator, said[1000:])
+    predicted = recalibrator.run(np.zeros(4000), y, by=by)
+    low, high = ends(recalibrator, predicted[1000:])
     for name, width in (("narrow", 0.5), ("wide", 10.0)):
         rows = by[1000:] == name
         covered = interval_coverage(low[rows], high[rows], y[1000:][rows])
@@ -161,12 +161,12 @@ def test_late_outcomes_with_a_horizon():
     """A day-ahead forecast of electricity: outcomes are known 24 rounds later."""
     stream = load_numbers("electricity")
     recalibrator = NumberRecalibrator(hold=24, capacity=48)
-    said = recalibrator.run(stream.forecasts[:4000], stream.outcomes[:4000])
-    low, high = ends(recalibrator, said)
+    predicted = recalibrator.run(stream.forecasts[:4000], stream.outcomes[:4000])
+    low, high = ends(recalibrator, predicted)
     covered = interval_coverage(low[500:], high[500:], stream.outcomes[500:4000])
     assert covered == pytest.approx(0.9, abs=0.03)
     assert recalibrator.pending == 23
-    assert not np.isinf(said).any()
+    assert not np.isinf(predicted).any()
 
 
 def test_irregular_delays():
@@ -177,15 +177,15 @@ def test_irregular_delays():
     wait = random.integers(0, 200, 4000)
     never = random.random(4000) < 0.1
     recalibrator = NumberRecalibrator(periods=(), capacity=1000)
-    said, coming = np.empty((4000, 33)), {}
+    predicted, coming = np.empty((4000, 33)), {}
     for t in range(4000):
-        said[t] = recalibrator.predict(m[t], id=t).quantiles
+        predicted[t] = recalibrator.predict(m[t], id=t).quantiles
         if not never[t]:
             coming.setdefault(t + wait[t], []).append(t)
         for id_ in coming.pop(t, ()):
             assert recalibrator.update(y[id_], id=id_) == "applied"
-    low, high = ends(recalibrator, said)
-    assert not np.isnan(said).any()
+    low, high = ends(recalibrator, predicted)
+    assert not np.isnan(predicted).any()
     for part in (slice(500, 2000), slice(2600, 4000)):
         covered = interval_coverage(low[part], high[part], y[part])
         assert covered == pytest.approx(0.9, abs=0.03)
@@ -195,13 +195,13 @@ def test_a_missing_forecast_is_the_recent_mean_of_outcomes():
     random = np.random.default_rng(22)
     y = 50.0 + random.normal(size=2000)
     recalibrator = NumberRecalibrator(periods=())
-    said = recalibrator.run(np.full(2000, np.nan), y)
-    low, high = ends(recalibrator, said)
+    predicted = recalibrator.run(np.full(2000, np.nan), y)
+    low, high = ends(recalibrator, predicted)
     assert interval_coverage(low[300:], high[300:], y[300:]) == pytest.approx(0.9, abs=0.025)
     assert (high - low)[300:].mean() < 1.15 * 3.29
     now_and_then = np.where(random.random(2000) < 0.2, np.nan, 50.0)
-    said = NumberRecalibrator(periods=()).run(now_and_then, y)
-    assert not np.isnan(said).any()
+    predicted = NumberRecalibrator(periods=()).run(now_and_then, y)
+    assert not np.isnan(predicted).any()
 
 
 def test_memory_does_not_grow_with_rounds():
@@ -226,8 +226,8 @@ def test_one_very_late_outcome_changes_little():
             each.predict(m[t])
             each.update(y[t])
     late.update(0.5, id="late")
-    said = [each.run(m[2000:], y[2000:]) for each in (plain, late)]
-    losses = [pinball(each, plain.levels, y[2000:]) for each in said]
+    predicted = [each.run(m[2000:], y[2000:]) for each in (plain, late)]
+    losses = [pinball(each, plain.levels, y[2000:]) for each in predicted]
     assert losses[1] == pytest.approx(losses[0], rel=0.01)
 
 
@@ -351,6 +351,6 @@ def test_numbers_of_any_size():
     for sizes in ([1e-200], [1e250], [1e-200, 1.0, 1e250], [0.0, 1e9]):
         y = random.normal(size=400).clip(-1, 1) * random.choice(sizes, 400)
         m = random.normal(size=400).clip(-1, 1) * random.choice(sizes, 400)
-        said = NumberRecalibrator().run(m, y)
-        assert not np.isnan(said).any()
-        assert (said[:, 1:] >= said[:, :-1]).all()
+        predicted = NumberRecalibrator().run(m, y)
+        assert not np.isnan(predicted).any()
+        assert (predicted[:, 1:] >= predicted[:, :-1]).all()

@@ -26,10 +26,10 @@ RIVALS = [
 @pytest.mark.parametrize("late", [0, 20])
 def test_noise_is_covered(rival, late):
     y = np.random.default_rng(1).normal(size=3000)
-    said = rival(LEVELS).run(np.zeros(3000), y, late=late)
-    assert not np.isnan(said).any()
-    assert (said[:, 1:] >= said[:, :-1]).all()
-    covered = ((y > said[:, 0]) & (y <= said[:, -1]))[300:].mean()
+    predicted = rival(LEVELS).run(np.zeros(3000), y, late=late)
+    assert not np.isnan(predicted).any()
+    assert (predicted[:, 1:] >= predicted[:, :-1]).all()
+    covered = ((y > predicted[:, 0]) & (y <= predicted[:, -1]))[300:].mean()
     assert covered == pytest.approx(0.9, abs=0.04 if not late else 0.15)
 
 
@@ -39,32 +39,32 @@ def test_nothing_is_known_too_early(rival):
     y = np.random.default_rng(2).normal(size=300)
     other = np.concatenate([y[:150], 50 + y[150:]])
     for late in (0, 7):
-        said = [rival(LEVELS).run(np.zeros(300), each, late=late) for each in (y, other)]
+        predicted = [rival(LEVELS).run(np.zeros(300), each, late=late) for each in (y, other)]
         until = 150 + late + 1
-        assert np.array_equal(said[0][:until], said[1][:until])
-        assert not np.array_equal(said[0][until:], said[1][until:])
+        assert np.array_equal(predicted[0][:until], predicted[1][:until])
+        assert not np.array_equal(predicted[0][until:], predicted[1][until:])
 
 
 def test_split_is_the_order_statistic():
     y = np.random.default_rng(3).normal(size=200)
-    said = SplitConformal(LEVELS, 50).run(np.zeros(200), y)
+    predicted = SplitConformal(LEVELS, 50).run(np.zeros(200), y)
     for t in (60, 120, 199):
         last = np.sort(y[t - 50 : t])
         places = 51 * LEVELS - 1
-        assert np.allclose(said[t], np.interp(places, np.arange(50), last))
+        assert np.allclose(predicted[t], np.interp(places, np.arange(50), last))
 
 
 def test_aci_follows_its_misses():
     y = np.random.default_rng(4).normal(size=300)
-    said = ACI(np.array([0.1, 0.9]), 0.05, 100).run(np.zeros(300), y)
+    predicted = ACI(np.array([0.1, 0.9]), 0.05, 100).run(np.zeros(300), y)
     level, seen = 0.9, []
     for t in range(300):
         if seen and level < 1:
             last = np.sort(seen[-100:])
             place = (len(last) + 1) * level - 1
             q = np.interp(place, np.arange(len(last)), last)
-            assert said[t, 1] == pytest.approx(q)
-        level += 0.05 * (0.9 - (y[t] <= said[t, 1]))
+            assert predicted[t, 1] == pytest.approx(q)
+        level += 0.05 * (0.9 - (y[t] <= predicted[t, 1]))
         seen.append(y[t])
 
 

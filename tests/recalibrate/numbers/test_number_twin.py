@@ -41,16 +41,16 @@ def test_at_once(number):
     m, y = case(number, 120)
     periods = ((), (7,), (2, 24))[number % 3]
     twin = NaiveNumbers(LEVELS, periods)
-    said = NumberRecalibrator(LEVELS, periods=periods).run(m, y)
+    predicted = NumberRecalibrator(LEVELS, periods=periods).run(m, y)
     for t in range(len(m)):
         prediction = twin.predict(m[t])
-        assert close(said[t], prediction["shown"], y), t
+        assert close(predicted[t], prediction["shown"], y), t
         twin.learn(prediction, y[t])
 
 
 @pytest.mark.parametrize("number", range(10))
 def test_late_in_any_order(number):
-    """Delays are irregular, some outcomes never come, and shapes are judged as they were said."""
+    """Delays are irregular, some outcomes never come, and shapes are judged as they were."""
     m, y = case(number, 200)
     random = np.random.default_rng([number, 30])
     delay = random.integers(0, (3, 12, 40)[number % 3], len(m))
@@ -89,12 +89,12 @@ def test_bounds():
         NaiveNumbers(LEVELS, (), (0.0, np.inf)),
         NumberRecalibrator(LEVELS, periods=(), bounds=(0, None)),
     )
-    said = recalibrator.run(np.full(200, 0.3), y)
+    predicted = recalibrator.run(np.full(200, 0.3), y)
     for t in range(200):
         prediction = twin.predict(0.3)
-        assert close(said[t], prediction["shown"], y), t
+        assert close(predicted[t], prediction["shown"], y), t
         twin.learn(prediction, y[t])
-    assert said.min() == 0.0
+    assert predicted.min() == 0.0
 
 
 def test_an_opponent_who_drives_the_net():

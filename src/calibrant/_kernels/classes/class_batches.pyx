@@ -3,15 +3,15 @@
 It is the rule of `scores/batches.pyx` for vectors. What the labels of a month have in common is no
 evidence of as many rounds, and no prediction could use one of them for another:
 
-1. Weights are multiplied by each expert's likelihood of what it said, to the power 1 / disp(n), where
-   disp(n) is estimated from how far past batches missed the named class. The weights of online EM
-   take one step as large as n / disp(n) labels would.
+1. Weights are multiplied by each expert's likelihood of what it predicted, to the power 1 /
+   disp(n), where disp(n) is estimated from how far past batches missed the named class. The weights
+   of online EM take one step as large as n / disp(n) labels would.
 2. Every expert fits the batch at once, with the past as a Gaussian that is forgotten once, by
    1 - (1 - f)^n: temperatures and biases in turn by Newton steps, pools by Newton steps with the
    features of then. Base rates count the batch without an order. The matrix takes row after row.
 3. If the batch is a surprise for the mixture, by its named class or by its classes, what the experts
-   said says little about who is right now. Weights are then the prior times how well each expert
-   fits the batch (Schwarz 1978), as they are after the first batch.
+   predicted says little about who is right now. Weights are then the prior times how well each
+   expert fits the batch (Schwarz 1978), as they are after the first batch.
 4. Weights return to their prior as for so many labels, but at most by RETURN.
 """
 
@@ -21,7 +21,8 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from calibrant._kernels.classes.class_mixture cimport (
-    BASES, BIASED, CONTEXTS, EXPERTS, FEATURES, LINEAR, POOLS, SQUARE, ClassMixture, Said, invert,
+    BASES, BIASED, CONTEXTS, EXPERTS, FEATURES, LINEAR, POOLS, SQUARE, ClassMixture, Predicted,
+    invert,
     of_expert,
 )
 from calibrant._kernels.classes.vectors cimport dot, softmax, total
@@ -40,7 +41,7 @@ cdef enum:
 cdef double RETURN = 0.03           # the most that a batch returns
 cdef double SHARE = 5e-5
 cdef double HALF = 4.0              # how much less a fit to known labels counts than a prediction
-cdef double LEAST_SAID = 1e-12
+cdef double LEAST_PREDICTED = 1e-12
 cdef double LONGEST = 1.0           # step of a fit in any parameter
 cdef double EM_RATE = .05
 
@@ -50,7 +51,7 @@ cdef inline double within(double x, double most) noexcept nogil:
 
 
 cdef inline double log_of(double p) noexcept nogil:
-    return log(p if p > LEAST_SAID else LEAST_SAID)
+    return log(p if p > LEAST_PREDICTED else LEAST_PREDICTED)
 
 
 cdef void linear(ClassMixture m, int i, const float *x, float *p) noexcept nogil:
@@ -67,7 +68,7 @@ cdef void linear(ClassMixture m, int i, const float *x, float *p) noexcept nogil
 
 
 cdef int fit_linear(
-    ClassMixture m, int i, const Said **rows, const int64_t *labels, Py_ssize_t n
+    ClassMixture m, int i, const Predicted **rows, const int64_t *labels, Py_ssize_t n
 ) except -1:
     """Fit a temperature, and perhaps biases, to a batch."""
     cdef int K = m.K, k, turn
@@ -126,7 +127,7 @@ cdef int fit_linear(
 
 
 cdef int fit_context(
-    ClassMixture m, int which, const Said **rows, const int64_t *labels, Py_ssize_t n
+    ClassMixture m, int which, const Predicted **rows, const int64_t *labels, Py_ssize_t n
 ) except -1:
     """Fit the biases of contexts to a batch, on top of the first biased expert."""
     cdef int K = m.K, k, turn, c, row, used
@@ -196,7 +197,7 @@ cdef inline double expected_of(ClassMixture m, int which, double visits, int k) 
 
 
 cdef int fit_pools(
-    ClassMixture m, const Said **rows, const int64_t *labels, Py_ssize_t n, double scale
+    ClassMixture m, const Predicted **rows, const int64_t *labels, Py_ssize_t n, double scale
 ) except -1:
     """Fit the pools to the rows of a batch whose features were kept, each counting `scale`."""
     cdef int K = m.K, i, d, c, k, turn
@@ -258,7 +259,7 @@ cdef int fit_pools(
     return 0
 
 
-cdef void batch_mix(ClassMixture m, const Said *r, float *P, float *q) noexcept nogil:
+cdef void batch_mix(ClassMixture m, const Predicted *r, float *P, float *q) noexcept nogil:
     """Put into q what the mixture says now of a round; without its features, without pools."""
     cdef int K = m.K, i, k
     cdef double d = m.state.escaped / m.state.escapes, u = m.state.trust
@@ -274,9 +275,9 @@ cdef void batch_mix(ClassMixture m, const Said *r, float *P, float *q) noexcept 
 
 
 cdef int batch_learn(
-    ClassMixture m, const Said **rows, const int *named, const int64_t *labels, Py_ssize_t n
+    ClassMixture m, const Predicted **rows, const int *named, const int64_t *labels, Py_ssize_t n
 ) except -1:
-    """Learn the labels of a batch: what was said of the rows, and which classes were observed."""
+    """Learn the labels of a batch: what was predicted, and which classes were observed."""
     cdef int K = m.K, i, k
     cdef Py_ssize_t t, whole = 0
     cdef double[EXPERTS] losses, fitted, blended, sizes
@@ -285,7 +286,7 @@ cdef int batch_learn(
     cdef double first = 0.0, second = 0.0, escaped = 0.0, d, best, all_of_it, share, left, count
     cdef bint is_first = m.learned == 0, is_usual = m.learned >= n
     cdef double *by_class = <double *>calloc(2 * K, sizeof(double))
-    cdef const Said *r
+    cdef const Predicted *r
     if by_class == NULL:
         raise MemoryError
     for i in range(SCORE_EXPERTS):
@@ -307,7 +308,7 @@ cdef int batch_learn(
         q1 = q2 = 0.0
         for i in range(m.E):
             p = r.P[i * K + labels[t]]
-            p = p if p > LEAST_SAID else LEAST_SAID
+            p = p if p > LEAST_PREDICTED else LEAST_PREDICTED
             losses[i] -= log(p)
             q1 += r.w[i] * p
             q2 += m.state.v[i] * p
@@ -392,7 +393,7 @@ cdef int batch_learn(
 
 
 cdef int reweigh(
-    ClassMixture m, const Said **rows, const int64_t *labels, Py_ssize_t n, double before,
+    ClassMixture m, const Predicted **rows, const int64_t *labels, Py_ssize_t n, double before,
     double change,
 ) except -1:
     """Give experts the weights, as far as things changed, by which they fit the batch now."""

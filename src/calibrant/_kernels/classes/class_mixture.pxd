@@ -34,19 +34,19 @@ cdef struct Learned:
 
 
 # What is kept of a round until its label comes.
-cdef struct Said:
+cdef struct Predicted:
     int64_t begun             # rounds begun before it
     int64_t learned           # labels learned before it
     int K                     # classes there were
     int top                   # the likeliest by the scores
     int last                  # the class learned last, -1 if none
-    bint is_whole             # are features and what each expert said kept?
+    bint is_whole             # are features and what each expert predicted kept?
     float zero                # logarithms up to this stand for a score of 0
     double[EXPERTS] w
     double[EXPERTS] v
     float *x                  # logarithms of the scores
     float *q                  # the mixture
-    float *P                  # what each expert said
+    float *P                  # what each expert predicted
     float *f[FEATURES]       # features of the pools
 
 
@@ -83,25 +83,25 @@ cdef class ClassMixture:
     cdef float *matrix                    # W, NULL beyond LARGEST_MATRIX classes
     cdef float *gain                      # G
     cdef float *scratch                   # the vectors below
-    cdef Said live                        # a round that nobody keeps
+    cdef Predicted live                   # a round that nobody keeps
     cdef float *z
     cdef float *centre                    # of the matrix: (x - mean x, 1)
     cdef float *turned                    # and G times that
     cdef float *now                       # what each expert says now of an older round
 
     cdef Py_ssize_t whole_size(self) noexcept nogil
-    cdef void keep_in(self, Said *r, float *block, bint is_whole) noexcept nogil
-    cdef void look(self, const float *s, Said *r, double *least) noexcept nogil
-    cdef void begin(self, const float *s, Said *r) noexcept nogil
-    cdef void say(self, const Said *r, float *P, bint pools) noexcept nogil
+    cdef void keep_in(self, Predicted *r, float *block, bint is_whole) noexcept nogil
+    cdef void look(self, const float *s, Predicted *r, double *least) noexcept nogil
+    cdef void begin(self, const float *s, Predicted *r) noexcept nogil
+    cdef void say(self, const Predicted *r, float *P, bint pools) noexcept nogil
     cdef void say_matrix(self, const float *x, float *p) noexcept nogil
-    cdef void describe(self, Said *r) noexcept nogil
-    cdef void pool(self, const Said *r, float *P) noexcept nogil
-    cdef void mix(self, const Said *r, const float *P, float *q) noexcept nogil
-    cdef int learn(self, Said *r, int y) except -1
-    cdef void weigh(self, const Said *r, int y) noexcept nogil
-    cdef void learn_pools(self, const Said *r, const float *P, int y) noexcept nogil
-    cdef int learn_linear(self, const Said *r, const float *P, int y) except -1
+    cdef void describe(self, Predicted *r) noexcept nogil
+    cdef void pool(self, const Predicted *r, float *P) noexcept nogil
+    cdef void mix(self, const Predicted *r, const float *P, float *q) noexcept nogil
+    cdef int learn(self, Predicted *r, int y) except -1
+    cdef void weigh(self, const Predicted *r, int y) noexcept nogil
+    cdef void learn_pools(self, const Predicted *r, const float *P, int y) noexcept nogil
+    cdef int learn_linear(self, const Predicted *r, const float *P, int y) except -1
     cdef void centre_on(self, const float *x) noexcept nogil
     cdef void learn_matrix(self, const float *x, const float *p, int y) noexcept nogil
     cdef int visit(self, int which, int context) except -1

@@ -17,7 +17,7 @@ scores, `last` the class that was learned last when the round was predicted.
 
 The features f_d of the pools are x, the biases of the experts above, how base rates of late differ
 from those of all time, -x^2 / 10 and three indicators: of the top class, of the last, of a score of 0.
-Their coefficients say how far to trust what the others learned, with the same word for all classes;
+Their coefficients say how far to trust what the others learned, and are the same for all classes;
 that is how rare classes share strength, and why biases may have weak priors.
 
 **Learning.** Temperatures take a Newton step. With A_k = sum of p_k, biases take the step (p_k - 1[k=y])
@@ -30,10 +30,10 @@ online EM at the rate 1/20 are mixed by Bayes' rule again. So the log loss is at
 i plus log(1 / (.9 prior_i)) in all and 1.6e-4 a round (`docs/multiclass.md`). At last a share d of base
 rates of all time is mixed in, where d is how often they were needed: for labels that no score foresaw.
 
-**Late labels.** Weights are judged by what was said *then*, to the power eta = 1 / (1 + late / 2), but
-at least 1/24. Pools learn on the features of then with the coefficients of now: features of now would
-make fast ones look fresher than they were. All else learns from where it stands. Of a round whose
-features were not kept, weights and pools learn nothing.
+**Late labels.** Weights are judged by what was predicted *then*, to the power eta = 1 / (1 + late /
+2), but at least 1/24. Pools learn on the features of then with the coefficients of now: features of
+now would make fast ones look fresher than they were. All else learns from where it stands. Of a
+round whose features were not kept, weights and pools learn nothing.
 """
 
 from libc.math cimport sqrt
@@ -114,7 +114,7 @@ cdef double LAG = 2                   # and this late they count half,
 cdef double SLOWEST = 1 / 24.         # but at least so much
 cdef double LEAST_SCORE = 1e-3        # at the start
 cdef float ZERO = 1e-12               # no score above 0 is less
-cdef double LEAST_SAID = 1e-12
+cdef double LEAST_PREDICTED = 1e-12
 
 
 cdef Traits of_expert(int i) noexcept nogil:
@@ -358,7 +358,7 @@ cdef class ClassMixture:
         """Return how many floats are kept of a whole round."""
         return <Py_ssize_t>self.K * (1 + FEATURES + self.E)
 
-    cdef void keep_in(self, Said *r, float *block, bint is_whole) noexcept nogil:
+    cdef void keep_in(self, Predicted *r, float *block, bint is_whole) noexcept nogil:
         """Let a round be kept in a block: x and q, and all else if it is whole."""
         cdef int d
         r.x, r.q, r.is_whole = block, block + self.K, is_whole
@@ -368,7 +368,7 @@ cdef class ClassMixture:
                 r.f[d] = block + (1 + d) * self.K
             r.P = block + (1 + FEATURES) * self.K
 
-    cdef void look(self, const float *s, Said *r, double *least) noexcept nogil:
+    cdef void look(self, const float *s, Predicted *r, double *least) noexcept nogil:
         """Say what there is to say of scores."""
         cdef int k, top = 0
         cdef float low, small = least[0]
@@ -399,12 +399,12 @@ cdef class ClassMixture:
         self.pool(r, r.P)
         self.mix(r, r.P, r.q)
 
-    cdef void begin(self, const float *s, Said *r) noexcept nogil:
+    cdef void begin(self, const float *s, Predicted *r) noexcept nogil:
         """Begin a round that is kept in r."""
         self.look(s, r, &self.state.least)
         self.begun += 1
 
-    cdef void say(self, const Said *r, float *P, bint pools) noexcept nogil:
+    cdef void say(self, const Predicted *r, float *P, bint pools) noexcept nogil:
         """Put into P what each expert says now of a round; the pools only if asked to."""
         cdef int K = self.K, i, k
         cdef const float *x = r.x
@@ -457,7 +457,7 @@ cdef class ClassMixture:
             self.centre[k] = x[k] - mean
         self.centre[K] = 1.0
 
-    cdef void describe(self, Said *r) noexcept nogil:
+    cdef void describe(self, Predicted *r) noexcept nogil:
         """Fill the features of a round just begun; of one that nobody keeps, point at them."""
         cdef int K = self.K, i, k
         cdef bint is_live = r == &self.live
@@ -492,7 +492,7 @@ cdef class ClassMixture:
         for k in range(K):
             f[k] = 1.0 if x[k] <= r.zero else 0.0
 
-    cdef void pool(self, const Said *r, float *P) noexcept nogil:
+    cdef void pool(self, const Predicted *r, float *P) noexcept nogil:
         """Put into P what the pools say now of a round's features."""
         cdef int K = self.K, i, d, k
         cdef float c
@@ -507,7 +507,7 @@ cdef class ClassMixture:
                     p[k] += c * f[k]
             softmax(K, p, p)
 
-    cdef void mix(self, const Said *r, const float *P, float *q) noexcept nogil:
+    cdef void mix(self, const Predicted *r, const float *P, float *q) noexcept nogil:
         """Put into q what the experts say together."""
         cdef int K = self.K, i, k
         cdef double d = self.state.escaped / self.state.escapes, u = self.state.trust
@@ -522,7 +522,7 @@ cdef class ClassMixture:
 
     # -- a label --------------------------------------------------------------------------------
 
-    cdef int learn(self, Said *r, int y) except -1:
+    cdef int learn(self, Predicted *r, int y) except -1:
         """Learn the label of a round."""
         cdef const float *P = r.P
         self.state.late += LATE_RATE * (<double>(self.begun - 1 - r.begun) - self.state.late)
@@ -538,22 +538,22 @@ cdef class ClassMixture:
         self.learned += 1
         return 0
 
-    cdef void weigh(self, const Said *r, int y) noexcept nogil:
-        """Weigh the experts by what they said of the class that was observed."""
-        cdef double[EXPERTS] said
+    cdef void weigh(self, const Predicted *r, int y) noexcept nogil:
+        """Weigh the experts by what they predicted of the class that was observed."""
+        cdef double[EXPERTS] predicted
         cdef Learned *to = &self.state
         cdef double q1 = 0.0, q2 = 0.0, now = 0.0, all_of_it = 0.0, eta, d, q, first, second
         cdef int i
         eta = lateness_power(to.late)
         for i in range(self.E):
-            said[i] = r.P[i * self.K + y]
-            if said[i] < LEAST_SAID:
-                said[i] = LEAST_SAID
-            q1 += r.w[i] * said[i]
-            q2 += r.v[i] * said[i]
-            now += to.v[i] * said[i]
+            predicted[i] = r.P[i * self.K + y]
+            if predicted[i] < LEAST_PREDICTED:
+                predicted[i] = LEAST_PREDICTED
+            q1 += r.w[i] * predicted[i]
+            q2 += r.v[i] * predicted[i]
+            now += to.v[i] * predicted[i]
         d, q = to.escaped / to.escapes, to.trust * q1 + (1.0 - to.trust) * q2
-        to.escaped += d * said[FIRST_BASE] / ((1.0 - d) * q + d * said[FIRST_BASE])
+        to.escaped += d * predicted[FIRST_BASE] / ((1.0 - d) * q + d * predicted[FIRST_BASE])
         to.escapes += 1.0
         if to.escapes > MOST_ESCAPES:
             to.escaped *= MOST_ESCAPES / to.escapes
@@ -561,14 +561,14 @@ cdef class ClassMixture:
         first, second = to.trust * power(q1, eta), (1.0 - to.trust) * power(q2, eta)
         to.trust = (1.0 - TRUST_SHARE) * first / (first + second) + TRUST_SHARE * TRUST
         for i in range(self.E):
-            to.v[i] += EM_RATE * (to.v[i] * said[i] / now - to.v[i])
+            to.v[i] += EM_RATE * (to.v[i] * predicted[i] / now - to.v[i])
             to.v[i] = (1.0 - EM_SHARE) * to.v[i] + EM_SHARE * self.prior[i]
-            to.w[i] *= power(said[i], eta)
+            to.w[i] *= power(predicted[i], eta)
             all_of_it += to.w[i]
         for i in range(self.E):
             to.w[i] = (1.0 - SHARE) * to.w[i] / all_of_it + SHARE * self.prior[i]
 
-    cdef void learn_pools(self, const Said *r, const float *P, int y) noexcept nogil:
+    cdef void learn_pools(self, const Predicted *r, const float *P, int y) noexcept nogil:
         """Take the Newton steps of the pools, with the slow pool's covariance for both."""
         cdef int K = self.K, i, d, c, k
         cdef double[SQUARE] S
@@ -605,7 +605,7 @@ cdef class ClassMixture:
                     step += self.state.inverse[i * SQUARE + d * FEATURES + c] * g[c]
                 w[d] -= within(step, LONGEST_POOL_STEP)
 
-    cdef int learn_linear(self, const Said *r, const float *P, int y) except -1:
+    cdef int learn_linear(self, const Predicted *r, const float *P, int y) except -1:
         """Take the steps of temperatures, biases, base rates, contexts and the matrix."""
         cdef int K = self.K, i, k, row
         cdef const float *x = r.x

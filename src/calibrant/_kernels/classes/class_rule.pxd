@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from calibrant._kernels.classes.class_mixture cimport ClassMixture, Said
+from calibrant._kernels.classes.class_mixture cimport ClassMixture, Predicted
 from calibrant._kernels.rounds.round cimport Round
 from calibrant._kernels.rounds.rule cimport Rule
 from calibrant._kernels.scores.pending cimport PendingKernel
@@ -16,7 +16,7 @@ cdef class ClassKernel:
     cdef readonly ScoringKernel heard     # of the event that a label is announced; None without
     cdef int silent                       # the class that is not announced
     cdef double own                       # trust of a group in its own mixture
-    cdef int64_t whole                    # rounds that wait with features and words
+    cdef int64_t whole                    # rounds that wait with features and estimates
     cdef int64_t waiting                  # all rounds that wait
     cdef list calls                       # labels of rounds that waited together: not learned yet
     cdef int64_t deferred                 # how many these are
@@ -42,9 +42,9 @@ cdef class ClassRound(Round):
     cdef ClassRound whole                 # the same round to the whole, of one in a group
     cdef ScoreRound safe
     cdef readonly ScoreRound heard        # None without silence
-    cdef Said said
-    cdef float *block                     # what `said` points at
-    cdef float *mixed                     # `said.q`, or in a group with that of the whole
+    cdef Predicted predicted
+    cdef float *block                     # what `predicted` points at
+    cdef float *mixed                     # `predicted.q`, or in a group with that of the whole
     cdef double own                       # the trust of its group then
     cdef readonly int named               # the likeliest class, whose probability is on the grid
 

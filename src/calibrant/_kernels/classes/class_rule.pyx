@@ -27,7 +27,7 @@ from calibrant._checks import (
 )
 from calibrant._kernels.classes.class_batches cimport batch_learn, batch_mix
 from calibrant._kernels.classes.class_mixture cimport (
-    EXPERTS, FEATURES, ClassMixture, Said, lateness_power, power,
+    EXPERTS, FEATURES, ClassMixture, Predicted, lateness_power, power,
 )
 from calibrant._kernels.classes.vectors cimport expf_, total
 from calibrant._kernels.rounds.round cimport Round, companies, drawn
@@ -49,9 +49,9 @@ cdef double LEAD = 2.0**-40
 cdef double SUM_TOLERANCE = 1e-4
 cdef double OWN = 0.2             # of a group's own mixture beside that of the whole, at the start
 cdef double OWN_SHARE = 1e-3      # of this weight that returns there after a label
-cdef double LEAST_SAID = 1e-9
+cdef double LEAST_PREDICTED = 1e-9
 cdef enum:
-    BUDGET = 16 << 20             # bytes for the features and words of all rounds that wait
+    BUDGET = 16 << 20             # bytes for the features and estimates of all rounds that wait
     SHORT = 16                    # rows up to this long are read as lists
     PORTION = 64                  # rows of a run between two looks for Ctrl-C
     ROUND_NUMBERS = 7             # whole numbers saved of a round
@@ -110,12 +110,12 @@ cdef class ClassRound(Round):
     """A round whose label is still to come."""
 
     def __dealloc__(self):
-        if self.mixed != self.said.q:
+        if self.mixed != self.predicted.q:
             free(self.mixed)
         free(self.block)
 
     cdef double as_raw(self):
-        return expf_(self.said.x[self.named])
+        return expf_(self.predicted.x[self.named])
 
     cdef double as_prediction(self):
         return self.safe.begun.z
@@ -124,12 +124,12 @@ cdef class ClassRound(Round):
         return self.safe.begun.e
 
     cdef int fill(self, double sure, double *row) except -1:
-        return fill_row(self.mixed, self.said.K, self.named, sure, row)
+        return fill_row(self.mixed, self.predicted.K, self.named, sure, row)
 
     @property
     def row(self):
         """What was predicted."""
-        found = np.empty(self.said.K)
+        found = np.empty(self.predicted.K)
         cdef double[::1] to = found
         self.fill(self.safe.begun.z, &to[0])
         return found
@@ -138,10 +138,10 @@ cdef class ClassRound(Round):
     def scores(self):
         """The scores as probabilities, with a floor where they were 0."""
         cdef int k
-        found = np.empty(self.said.K)
+        found = np.empty(self.predicted.K)
         cdef double[::1] to = found
-        for k in range(self.said.K):
-            to[k] = expf_(self.said.x[k])
+        for k in range(self.predicted.K):
+            to[k] = expf_(self.predicted.x[k])
         return found / found.sum()
 
 
@@ -210,7 +210,7 @@ cdef class ClassKernel:
         q[self.silent] = <float>(1.0 - announced)
 
     cdef bint is_kept_whole(self) noexcept nogil:
-        """Whether the next round is kept with features and words, within the budget of memory."""
+        """Whether the next round keeps features and estimates, within the budget of memory."""
         cdef int64_t most = BUDGET // (
             <int64_t>sizeof(float) * (self.mixture.whole_size() - 2 * self.mixture.K) + 1
         )
@@ -230,15 +230,15 @@ cdef class ClassKernel:
         if r.block == NULL:
             raise MemoryError
         r.kernel = self
-        self.mixture.keep_in(&r.said, r.block, is_whole)
-        self.mixture.begin(s if self.heard is None else self.announced_of(s), &r.said)
+        self.mixture.keep_in(&r.predicted, r.block, is_whole)
+        self.mixture.begin(s if self.heard is None else self.announced_of(s), &r.predicted)
         self.waiting += 1
         self.whole += is_whole
         if self.heard is not None:
             self.heard.enter()
             number = self.heard._rounds
             r.heard = as_round(self.heard.begin_mean(1.0 - min(s[self.silent], 1.0)), number)
-            self.tell_silence(r.said.q, r.heard.begun.z)
+            self.tell_silence(r.predicted.q, r.heard.begun.z)
         return 0
 
     cdef int place(self, ClassRound r, const float *of_whole) except -1:
@@ -246,14 +246,14 @@ cdef class ClassKernel:
         cdef double sure
         cdef int64_t number
         cdef int k, K = self.mixture.K
-        r.mixed = r.said.q
+        r.mixed = r.predicted.q
         if of_whole != NULL:
             r.mixed = <float *>malloc(K * sizeof(float))
             if r.mixed == NULL:
                 raise MemoryError
             r.own = self.own
             for k in range(K):
-                r.mixed[k] = <float>(r.own * r.said.q[k] + (1.0 - r.own) * of_whole[k])
+                r.mixed[k] = <float>(r.own * r.predicted.q[k] + (1.0 - r.own) * of_whole[k])
         r.named = self.finish_look(r.mixed, &sure)
         self.safe.enter()
         number = self.safe._rounds
@@ -297,7 +297,7 @@ cdef class ClassKernel:
         if r.whole is not None:
             self.trust_own(r, y)
         if self.heard is None:
-            self.mixture.learn(&r.said, y)
+            self.mixture.learn(&r.predicted, y)
         self.safe.enter()
         if self.safe.finish(&r.safe.begun, is_named, self.safe.lateness(r.safe.number)) < 0:
             raise MemoryError
@@ -311,16 +311,16 @@ cdef class ClassKernel:
     cdef void trust_own(self, ClassRound r, int y) noexcept nogil:
         """Weigh a group's own mixture against that of the whole, by Bayes' rule."""
         cdef double eta = lateness_power(self.mixture.state.late)
-        cdef double mine = r.said.q[y], both = r.mixed[y], theirs
+        cdef double mine = r.predicted.q[y], both = r.mixed[y], theirs
         theirs = (both - r.own * mine) / (1.0 - r.own)
-        mine = self.own * power(max(mine, LEAST_SAID), eta)
-        theirs = (1.0 - self.own) * power(max(theirs, LEAST_SAID), eta)
+        mine = self.own * power(max(mine, LEAST_PREDICTED), eta)
+        theirs = (1.0 - self.own) * power(max(theirs, LEAST_PREDICTED), eta)
         self.own = (1.0 - OWN_SHARE) * mine / (mine + theirs) + OWN_SHARE * OWN
 
     cdef int hear(self, ClassRound r, int y) except -1:
         """Learn which class was announced, as soon as it is."""
         self.widen(r)
-        return self.mixture.learn(&r.said, y)
+        return self.mixture.learn(&r.predicted, y)
 
     cdef int learn(self, ClassRound r, int y) except -1:
         """Learn the label of a round; one that may have waited with others, later."""
@@ -377,26 +377,26 @@ cdef class ClassKernel:
         cdef float *q
         cdef ClassRound r
         cdef ScoreRound placed
-        cdef const Said **said = <const Said **>malloc(n * sizeof(Said *))
+        cdef const Predicted **predicted = <const Predicted **>malloc(n * sizeof(Predicted *))
         cdef int *named = <int *>malloc(n * sizeof(int))
         cdef list anew = []
         if self.heard is not None:
-            free(said)
+            free(predicted)
             free(named)
             self.learn_silent_batch(rounds, np.asarray(labels))
             return
-        if said == NULL or named == NULL:
-            free(said)
+        if predicted == NULL or named == NULL:
+            free(predicted)
             free(named)
             raise MemoryError
         for i in range(n):
             r = rounds[i]
             self.widen(r)
-            said[i], named[i] = &r.said, r.named
+            predicted[i], named[i] = &r.predicted, r.named
         try:
-            batch_learn(self.mixture, said, named, &labels[0], n)
+            batch_learn(self.mixture, predicted, named, &labels[0], n)
         finally:
-            free(said)
+            free(predicted)
             free(named)
         hits = np.empty(n)
         cdef double[::1] is_named = hits
@@ -405,11 +405,11 @@ cdef class ClassKernel:
         for i in range(n):
             r = rounds[i]
             q = self.mixture.live.q
-            batch_mix(self.mixture, &r.said, self.mixture.now, q)
+            batch_mix(self.mixture, &r.predicted, self.mixture.now, q)
             if r.whole is not None:
                 self.trust_own(r, <int>labels[i])
                 for k in range(self.mixture.K):
-                    q[k] = <float>(r.own * q[k] + r.mixed[k] - r.own * r.said.q[k])
+                    q[k] = <float>(r.own * q[k] + r.mixed[k] - r.own * r.predicted.q[k])
             at = self.finish_look(q, &sure)
             placed = as_round(self.safe.begin(min(max(sure, 0.0), 1.0)), first + i)
             placed.batch, placed.is_shared = first, True
@@ -435,23 +435,23 @@ cdef class ClassKernel:
     cdef int let_go(self, ClassRound r) except -1:
         """Forget a round that is done with."""
         self.waiting -= 1
-        self.whole -= r.said.is_whole
+        self.whole -= r.predicted.is_whole
         return 0
 
     cdef int widen(self, ClassRound r) except -1:
         """Have a round of all classes, which may have grown in number since it began.
 
-        Nothing was said of the new ones.
+        Nothing was predicted of the new ones.
         """
-        cdef int K = self.mixture.K, old = r.said.K, i, d
-        cdef Said before = r.said
+        cdef int K = self.mixture.K, old = r.predicted.K, i, d
+        cdef Predicted before = r.predicted
         cdef float *block
         cdef float *freed = r.block
         cdef float *mixed = NULL
         cdef Py_ssize_t size
         if old == K:
             return 0
-        if r.mixed != r.said.q:
+        if r.mixed != r.predicted.q:
             mixed = <float *>realloc(r.mixed, K * sizeof(float))
             if mixed == NULL:
                 raise MemoryError
@@ -461,17 +461,17 @@ cdef class ClassKernel:
         if block == NULL:
             raise MemoryError
         memset(block, 0, size * sizeof(float))
-        self.mixture.keep_in(&r.said, block, before.is_whole)
+        self.mixture.keep_in(&r.predicted, block, before.is_whole)
         for i in range(K):
-            r.said.x[i] = before.x[i] if i < old else before.zero - <float>1e-6
-        memcpy(r.said.q, before.q, old * sizeof(float))
+            r.predicted.x[i] = before.x[i] if i < old else before.zero - <float>1e-6
+        memcpy(r.predicted.q, before.q, old * sizeof(float))
         if before.is_whole:
             for d in range(1, FEATURES):
-                memcpy(r.said.f[d], before.f[d], old * sizeof(float))
+                memcpy(r.predicted.f[d], before.f[d], old * sizeof(float))
             for i in range(self.mixture.E):
-                memcpy(r.said.P + i * K, before.P + i * old, old * sizeof(float))
-        r.said.K, r.block = K, block
-        r.mixed = r.said.q if mixed == NULL else mixed
+                memcpy(r.predicted.P + i * K, before.P + i * old, old * sizeof(float))
+        r.predicted.K, r.block = K, block
+        r.mixed = r.predicted.q if mixed == NULL else mixed
         free(freed)
         return 0
 
@@ -502,19 +502,20 @@ cdef class ClassKernel:
         state["own"] = self.own
         state["round_counts"] = np.array(
             [
-                [r.said.begun, r.said.learned, r.said.top, r.said.last, r.said.is_whole, r.named,
+                [r.predicted.begun, r.predicted.learned, r.predicted.top, r.predicted.last,
+                 r.predicted.is_whole, r.named,
                  r.safe.number]
                 for r in own
             ], dtype=np.int64,
         ).ravel()
         blocks = []
         for r in own:
-            size = self.mixture.whole_size() if r.said.is_whole else 2 * self.mixture.K
+            size = self.mixture.whole_size() if r.predicted.is_whole else 2 * self.mixture.K
             values = np.empty(HEAD + size + self.mixture.K)
             to = values
-            to[0], to[1] = r.said.zero, r.own
+            to[0], to[1] = r.predicted.zero, r.own
             for i in range(EXPERTS):
-                to[2 + i], to[2 + EXPERTS + i] = r.said.w[i], r.said.v[i]
+                to[2 + i], to[2 + EXPERTS + i] = r.predicted.w[i], r.predicted.v[i]
             for i in range(size):
                 to[HEAD + i] = r.block[i]
             for i in range(self.mixture.K):
@@ -580,25 +581,25 @@ cdef class ClassKernel:
             size = self.mixture.whole_size() if is_whole else 2 * K
             if at + HEAD + size + K > len(numbers):
                 raise ValueError("saved round_numbers are too few")
-            check_said(numbers[at : at + HEAD + size + K], K, is_whole)
+            check_predicted(numbers[at : at + HEAD + size + K], K, is_whole)
             values = numbers[at : at + HEAD + size + K]
             at += HEAD + size + K
             r = ClassRound.__new__(ClassRound)
             r.block = <float *>malloc(size * sizeof(float))
             if r.block == NULL:
                 raise MemoryError
-            self.mixture.keep_in(&r.said, r.block, is_whole)
-            r.said.begun, r.said.learned, r.said.K = begun, learned, K
-            r.said.top, r.said.last, r.said.zero = top, last, values[0]
-            r.own, r.mixed = values[1], r.said.q
+            self.mixture.keep_in(&r.predicted, r.block, is_whole)
+            r.predicted.begun, r.predicted.learned, r.predicted.K = begun, learned, K
+            r.predicted.top, r.predicted.last, r.predicted.zero = top, last, values[0]
+            r.own, r.mixed = values[1], r.predicted.q
             for i in range(EXPERTS):
-                r.said.w[i], r.said.v[i] = values[2 + i], values[2 + EXPERTS + i]
+                r.predicted.w[i], r.predicted.v[i] = values[2 + i], values[2 + EXPERTS + i]
             for i in range(size):
                 r.block[i] = <float>values[HEAD + i]
             if is_inside:
                 r.mixed = <float *>malloc(K * sizeof(float))
                 if r.mixed == NULL:
-                    r.mixed = r.said.q
+                    r.mixed = r.predicted.q
                     raise MemoryError
             for i in range(K):
                 r.mixed[i] = <float>values[HEAD + size + i]
@@ -612,8 +613,8 @@ cdef class ClassKernel:
         return rounds
 
 
-def check_said(values, int K, bint is_whole):
-    """Refuse what is saved of a round that was never said."""
+def check_predicted(values, int K, bint is_whole):
+    """Refuse what is saved of a round that was never predicted."""
     weights = values[2:HEAD].reshape(2, EXPERTS)
     if (weights < 0.0).any() or (np.abs(weights.sum(axis=1) - 1.0) > 1e-6).any() or not (
         0.0 <= values[1] < 1.0
@@ -622,9 +623,9 @@ def check_said(values, int K, bint is_whole):
     block = values[HEAD:].reshape(-1, K)
     if not -35.0 <= values[0] <= 0.0 or (block[0] < -35.0).any() or (block[0] > 1e-3).any():
         raise ValueError("a saved round must have the logarithms of scores")
-    said = np.vstack([block[1:2], block[1 + FEATURES :]]) if is_whole else block[1:]
-    if (said < 0.0).any() or (said > 1.001).any() or not block[-1].any():
-        raise ValueError("a saved round must have probabilities that were said")
+    predicted = np.vstack([block[1:2], block[1 + FEATURES :]]) if is_whole else block[1:]
+    if (predicted < 0.0).any() or (predicted > 1.001).any() or not block[-1].any():
+        raise ValueError("a saved round must have probabilities that were predicted")
     if (np.abs(block) > 1e4).any():
         raise ValueError("a saved round must have features within reach")
 
@@ -860,7 +861,7 @@ cdef class ClassRule(Rule):
             self.grow()
         self.whole.begin(r, self.scores)
         self.whole.place(r, NULL)
-        r.number = r.batch = r.said.begun
+        r.number = r.batch = r.predicted.begun
         if by is None:
             return r
         inside = ClassRound.__new__(ClassRound)

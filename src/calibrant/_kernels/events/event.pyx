@@ -147,7 +147,7 @@ cdef class EventKernel(EventStages):
             self.times = NULL
 
     def _mean(self):
-        """Return the mixture's own word for this round, before it goes to the grid."""
+        """Return the mixture's own estimate for this round, before it goes to the grid."""
         self.enter()
         if self.ready() < 0:
             raise MemoryError
@@ -176,7 +176,7 @@ cdef class EventKernel(EventStages):
         return weights
 
     def _described(self):
-        """Return what the words of the experts depend on."""
+        """Return what the estimates of the experts depend on."""
         return (
             [RECENT_RATES[i] for i in range(RECENT)],
             ORDERS,

@@ -23,8 +23,8 @@ cdef struct EventState:
     double[MOST_EXPERTS] w                    # weight of each expert
     double[MOST_EXPERTS] w0                   # its prior
     double[MOST_EXPERTS] v                    # its weight in the blend
-    Repair repair                             # of the mixture's word
-    double trust                              # weight of the repaired word against a slow mean
+    Repair repair                             # of the mixture's estimate
+    double trust                              # weight of the repaired estimate against a slow mean
     double lag                                # how many rounds late outcomes are learned, lately
 
 
@@ -35,7 +35,7 @@ cdef struct EventView:
     Py_ssize_t[MOST_CONTEXTS] at              # where the slots of the contexts are
     double[MOST_EXPERTS] p                    # ASLEEP for one that says nothing
     double[MOST_EXPERTS] x                    # log p - log(1 - p); 0 for one that says nothing
-    double m                                  # the mixture's word
+    double m                                  # the mixture's estimate
     Repaired repaired                         # and what becomes of it
     double u                                  # what is asked for in the end
 

@@ -8,20 +8,21 @@ The experts:
 - for each context of the round (`contexts.pyx`) the mean outcome of the rounds that shared it, of
   all and of the last thirty (`slots.pyx`);
 - the *blend* of all of these, sigmoid(sum v x) with x an expert's logit, as in the PAQ compressors
-  (Mahoney 2005): v moves by g (y - q) x, where q is the blend's word, at a rate g that falls from
-  0.01 to 0.001.
+  (Mahoney 2005): v moves by g (y - q) x, where q is the blend's estimate, at a rate g that falls
+  from 0.01 to 0.001.
 
 An expert *sleeps* in rounds about which it knows nothing: a context that was never met, the calendar
-without a time. The word of the mixture is the mean over those awake, by their weights w. After the
-outcome, the weights of those awake are multiplied by their likelihoods and scaled to the sum that
-they had; all weights then move a little, by SHARE, towards the prior w0. So over any stretch of
-rounds the mixture's log loss, in the rounds in which expert i is awake, is at most that of i plus
--log(SHARE w0_i), and a further such term for each change of the best expert (Freund, Schapire,
+without a time. The estimate of the mixture is the mean over those awake, by their weights w. After
+the outcome, the weights of those awake are multiplied by their likelihoods and scaled to the sum
+that they had; all weights then move a little, by SHARE, towards the prior w0. So over any stretch
+of rounds the mixture's log loss, in the rounds in which expert i is awake, is at most that of i
+plus -log(SHARE w0_i), and a further such term for each change of the best expert (Freund, Schapire,
 Singer & Warmuth 1997; Herbster & Warmuth 1998), plus -log(1 - SHARE) a round; from the first round
 on, it is -log(w0_i) instead. No such bound holds for the blend itself, which is one of the experts.
 
-**Repair.** The mixture's word may be wrong in the same way again and again. So it goes on as what is
-made of it in the light of what happened when the like was said: the repaired word r (`repair.pyx`).
+**Repair.** The mixture's estimate may be wrong in the same way again and again. So it goes on as
+what is made of it in the light of what happened when the like was predicted: the repaired estimate
+r (`repair.pyx`).
 
 **Trust.** An opponent who reacts to what is predicted can make the mixture right wherever it is not
 heard and wrong wherever it is. So what is asked for is u = trust r + (1 - trust) s, where s is the
@@ -77,7 +78,7 @@ cdef double FIRST_V = 0.3 / ORDERS  # weight of an expert in the blend at the st
 cdef double FARTHEST = 11.5         # the blend's logit at the most
 cdef double ASLEEP = -1.0
 cdef double TRUST = 0.7             # at the start
-cdef double HEARD = 0.125           # part of the way from the slow mean to the repaired word
+cdef double HEARD = 0.125           # part of the way from the slow mean to the repaired estimate
 cdef double DOUBT = 0.25            # with less trust, this must not be a small way:
 cdef double APART = 0.0025          # its square, in variances of an outcome
 cdef double REGAIN = 2e-5           # share of the trust that returns each round
@@ -191,11 +192,11 @@ cdef void event_view(const EventState *s, double time, EventView *view) noexcept
             m += s.w[i] * view.p[i]
     view.m = m / awake
     repair_say(&s.repair, view.m, &view.repaired)
-    view.u = s.trust * view.repaired.word + (1.0 - s.trust) * view.p[RECENT]
+    view.u = s.trust * view.repaired.estimate + (1.0 - s.trust) * view.p[RECENT]
 
 
 cdef void weigh(EventState *s, const EventView *view, double y, double power) noexcept nogil:
-    """Weigh the experts by what they said."""
+    """Weigh the experts by what they predicted."""
     cdef Py_ssize_t i
     cdef double before = 0.0, after = 0.0, keep
     for i in range(view.count):
@@ -218,12 +219,13 @@ cdef int event_reserve(EventState *s, const EventView *view) noexcept nogil:
 cdef void judge(
     EventState *s, const EventView *view, double z, double y, double power
 ) noexcept nogil:
-    """Judge the repaired word, if it was heard."""
-    cdef double word = view.repaired.word, slow = view.p[RECENT], way = word - slow, heard, other
+    """Judge the repaired estimate, if it was heard."""
+    cdef double estimate = view.repaired.estimate, slow = view.p[RECENT], way = estimate - slow
+    cdef double heard, other
     cdef double moved = z - slow
     cdef bint apart = moved * moved >= APART * slow * (1.0 - slow)
     if moved * way >= HEARD * way * way and (s.trust >= DOUBT or apart):
-        heard = s.trust * likelihood(word, y, power)
+        heard = s.trust * likelihood(estimate, y, power)
         other = (1.0 - s.trust) * likelihood(slow, y, power)
         s.trust = heard / (heard + other)
     s.trust = (1.0 - REGAIN) * s.trust + REGAIN * TRUST

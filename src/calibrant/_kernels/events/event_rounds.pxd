@@ -12,7 +12,7 @@ cdef struct EventBegun:
     int64_t number                # how many rounds came before; -1 for no round
     int64_t place                 # its place in time
     double y                      # the outcome, once it is known
-    double m                      # the mixture's word
+    double m                      # the mixture's estimate
     Repaired repaired             # and what became of it
     double u                      # what was asked for
     double z                      # the prediction
@@ -20,7 +20,7 @@ cdef struct EventBegun:
     double e                      # the mean of what might have been predicted
     Py_ssize_t contexts           # that it had
     uint32_t[MOST_CONTEXTS] key   # of each
-    double[MOST_EXPERTS] p        # what each expert said
+    double[MOST_EXPERTS] p        # what each expert predicted
 
 
 cdef class EventRound(Round):

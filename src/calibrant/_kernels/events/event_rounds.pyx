@@ -1,7 +1,7 @@
 """What an event forecaster remembers of a round until its outcome is learned.
 
-The contexts of the round and what each expert said of it then: what is learned later is learned of
-these, whatever else has become known meanwhile.
+The contexts of the round and what each expert predicted of it then: what is learned later is
+learned of these, whatever else has become known meanwhile.
 """
 
 from libc.stdint cimport int64_t, uint32_t
@@ -19,7 +19,7 @@ from calibrant._kernels.saved import floats
 from calibrant._kernels.events.slots import LEAST
 
 cdef enum:
-    REPAIRED = 8              # numbers of a saved round before its repaired word
+    REPAIRED = 8              # numbers of a saved round before its repaired estimate
     FIRST_KEY = 9 + MAPS      # and before its keys
 
 
@@ -87,7 +87,7 @@ def save_event_rounds(list rounds not None, Py_ssize_t contexts):
         to[i, 0], to[i, 1], to[i, 2] = r.begun.number, r.begun.place, r.begun.y
         to[i, 3], to[i, 4], to[i, 5], to[i, 6] = r.begun.m, r.begun.u, r.begun.z, r.begun.e
         to[i, 7] = r.begun.bet
-        to[i, REPAIRED] = r.begun.repaired.word
+        to[i, REPAIRED] = r.begun.repaired.estimate
         for k in range(MAPS):
             to[i, REPAIRED + 1 + k] = r.begun.repaired.says[k]
         for k in range(r.begun.contexts):
@@ -123,7 +123,7 @@ def load_event_rounds(state, name, Py_ssize_t contexts, rounds, opened, points):
         raise ValueError(f"saved {name} must be bets or not")
     repaired = rows[:, REPAIRED:FIRST_KEY]
     if not ((repaired > 0.0) & (repaired < 1.0)).all():
-        raise ValueError(f"saved {name} must have repaired words inside (0, 1)")
+        raise ValueError(f"saved {name} must have repaired estimates inside (0, 1)")
     has = keys > 0.0
     if (np.diff(has.astype(np.int8), axis=1) > 0).any() or (keys % 1.0).any():
         raise ValueError(f"saved {name} must have whole keys, and none after the last context")
@@ -145,7 +145,7 @@ cdef EventRound made_round(const double[::1] row, Py_ssize_t count, Py_ssize_t c
     r.number = r.batch = r.begun.number
     r.begun.m, r.begun.u, r.begun.z, r.begun.e = row[3], row[4], row[5], row[6]
     r.begun.bet = row[7] > 0.0
-    r.begun.repaired.word = row[REPAIRED]
+    r.begun.repaired.estimate = row[REPAIRED]
     for k in range(MAPS):
         r.begun.repaired.says[k] = row[REPAIRED + 1 + k]
     r.begun.contexts = count

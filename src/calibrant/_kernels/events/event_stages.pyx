@@ -25,7 +25,7 @@ from calibrant._kernels.grid cimport grid_free
 from calibrant._kernels.kernel cimport Kernel
 from calibrant._kernels.scores.safe cimport Place, safe_learn, safe_place, safe_start
 
-cdef double LENIENT = 1.25  # of the safe stage: repaired words are less often wrong than scores
+cdef double LENIENT = 1.25  # of the safe stage: repaired estimates are less often wrong than scores
 
 
 cdef class EventStages(Kernel):

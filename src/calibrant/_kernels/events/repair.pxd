@@ -4,23 +4,23 @@ cdef enum:
     MAPS = 2                       # a slow one and a fast one
     CELLS = 49                     # places of a map, at log odds from -8 to 8
 
-# What became of each word before, and how much of that is believed.
+# What became of each estimate before, and how much of that is believed.
 cdef struct Repair:
-    double[CELLS] met              # how often a word was said at each place
+    double[CELLS] met              # how often an estimate fell on each place
     double[MAPS * CELLS] mean      # what happened then: the places of one map after the other's
-    double[1 + MAPS] w             # weight of the word itself, then of each map
+    double[1 + MAPS] w             # weight of the estimate itself, then of each map
 
 
-# A word, repaired.
+# An estimate, repaired.
 cdef struct Repaired:
     double[MAPS] says              # what each map makes of it
-    double word                    # what is made of it in the end
+    double estimate                # what is made of it in the end
 
 
 cdef void repair_start(Repair *r) noexcept nogil
 cdef void repair_say(const Repair *r, double m, Repaired *to) noexcept nogil
 cdef void repair_learn(
-    Repair *r, double m, const Repaired *said, double y, double power
+    Repair *r, double m, const Repaired *predicted, double y, double power
 ) noexcept nogil
 cdef dict repair_save(const Repair *r)
 cdef object repair_load(Repair *r, object state, int64_t learned)

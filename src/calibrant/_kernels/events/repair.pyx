@@ -1,16 +1,16 @@
-"""Repair: a word is moved to what happened when the like of it was said.
+"""Repair: an estimate is moved to what happened after similar ones.
 
-A *map* has a mean outcome for each of 49 places: log odds of the word from -8 to 8, a third apart.
-What it makes of a word is interpolated between the two places that the word lies between, and both
-learn the outcome, each by its share of the word. A place starts at its own probability, as if a
-word had been said there START times; then its mean is that of all outcomes, until the map's rate
-is faster. (Such maps follow the mixing in context-mixing compressors: Mahoney 2005.)
+A *map* has a mean outcome for each of 49 places: log odds of the estimate from -8 to 8, a third
+apart. What it makes of an estimate is interpolated between the two places that the estimate lies
+between, and both learn the outcome, each by its share of the estimate. A place starts at its own
+probability, as if START estimates had fallen there; then its mean is that of all outcomes, until
+the map's rate is faster. (Such maps follow the mixing in context-mixing compressors: Mahoney 2005.)
 
-There are a slow and a fast map, because some words are wrong for good and others for a while. The
-word that goes on is the mean of the word itself and of both maps', by weights that are multiplied
-by their likelihoods, and move by SHARE towards 1/2 for the word and 1/4 for each map. At first the
-word has OWN of the weight. So the log loss of what goes on exceeds that of the word by at most
--log(OWN), and -log(1 - SHARE) a round.
+There are a slow and a fast map, because some estimates are wrong for good and others for a while.
+The estimate that goes on is the mean of the estimate itself and of both maps', by weights that are
+multiplied by their likelihoods, and move by SHARE towards 1/2 for the estimate and 1/4 for each
+map. At first the estimate has OWN of the weight. So the log loss of what goes on exceeds that of
+the estimate by at most -log(OWN), and -log(1 - SHARE) a round.
 """
 
 from libc.math cimport exp, log, log1p
@@ -23,13 +23,13 @@ from calibrant._kernels.events.slots cimport slots_within
 from calibrant._kernels.events.slots import LEAST
 
 cdef double STEP = 1 / 3.0          # log odds between two places
-cdef double START = 150.0           # words that a place starts with
+cdef double START = 150.0           # estimates that a place starts with
 cdef double[MAPS] RATES
 RATES[:] = [0.0003, 0.003]
-cdef double OWN = 0.9               # weight of the word itself at the start
+cdef double OWN = 0.9               # weight of the estimate itself at the start
 cdef double SHARE = 5e-5            # share of the weight that returns each round
 cdef double[1 + MAPS] RETURNS
-RETURNS[:] = [0.5, 0.25, 0.25]      # to the word itself and to each map
+RETURNS[:] = [0.5, 0.25, 0.25]      # to the estimate itself and to each map
 
 REPAIR_PARTS = ("repair_met", "repair_mean", "repair_w")
 
@@ -46,7 +46,7 @@ cdef void repair_start(Repair *r) noexcept nogil:
 
 
 cdef inline Py_ssize_t place_of(double m, double *part) noexcept nogil:
-    """Return the place below a word, and how far it is on the way to the next."""
+    """Return the place below an estimate, and how far it is on the way to the next."""
     cdef double x = (log(m) - log1p(-m)) / STEP + CELLS // 2
     cdef Py_ssize_t i
     x = 0.0 if x < 0.0 else CELLS - 1.0 if x > CELLS - 1.0 else x
@@ -57,14 +57,14 @@ cdef inline Py_ssize_t place_of(double m, double *part) noexcept nogil:
 
 
 cdef void repair_say(const Repair *r, double m, Repaired *to) noexcept nogil:
-    """Repair the word m."""
+    """Repair the estimate m."""
     cdef double part, weights = r.w[0], total = r.w[0] * m
     cdef Py_ssize_t i = place_of(m, &part), k
     for k in range(MAPS):
         to.says[k] = r.mean[k * CELLS + i] * (1.0 - part) + r.mean[k * CELLS + i + 1] * part
         weights += r.w[1 + k]
         total += r.w[1 + k] * to.says[k]
-    to.word = total / weights
+    to.estimate = total / weights
 
 
 cdef inline void follow(Repair *r, Py_ssize_t i, double part, double y) noexcept nogil:
@@ -81,15 +81,15 @@ cdef inline void follow(Repair *r, Py_ssize_t i, double part, double y) noexcept
 
 
 cdef void repair_learn(
-    Repair *r, double m, const Repaired *said, double y, double power
+    Repair *r, double m, const Repaired *predicted, double y, double power
 ) noexcept nogil:
-    """Learn what happened after the word m, of which `said` was made."""
+    """Learn what happened after the estimate m, of which `predicted` was made."""
     cdef double part, weights
     cdef Py_ssize_t i = place_of(m, &part), k
     r.w[0] *= likelihood(m, y, power)
     weights = r.w[0]
     for k in range(MAPS):
-        r.w[1 + k] *= likelihood(said.says[k], y, power)
+        r.w[1 + k] *= likelihood(predicted.says[k], y, power)
         weights += r.w[1 + k]
     for k in range(1 + MAPS):
         r.w[k] = (1.0 - SHARE) * r.w[k] / weights + SHARE * RETURNS[k]

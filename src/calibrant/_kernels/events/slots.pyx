@@ -1,7 +1,7 @@
 """Counters of what followed each context, in a hashed table that grows with the contexts met.
 
 A table has at most MOST slots, of which a quarter stays free so that searches are short. When it is
-full, a context that was never met is not counted: it stays without a word.
+full, a context that was never met is not counted: it stays without an estimate.
 """
 
 from libc.stdint cimport int64_t, uint32_t

@@ -1,4 +1,4 @@
-"""One shard of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
+"""One shard of a fleet: from a score to estimates of the whole and of its key, to a grid point."""
 
 cimport cython
 from libc.math cimport fabs, isnan, log
@@ -12,11 +12,11 @@ from calibrant._kernels.fleet.fleet_level cimport Level, key_at
 from calibrant._kernels.fleet.fleet_owned cimport ask_for_place, ask_for_row, own_of
 from calibrant._kernels.fleet.fleet_rounds cimport KEY, LEVELS, PARENT, ROOT, FleetRound, Opened
 from calibrant._kernels.fleet.fleet_rule cimport (
-    MANY, MOST_LATE, WORD, Key, Own, Pool, key_learn, key_start, key_view,
+    MANY, MOST_LATE, ESTIMATE, Key, Own, Pool, key_learn, key_start, key_view,
 )
 from calibrant._kernels.fleet.fleet_state cimport PartState
 from calibrant._kernels.fleet.fleet_whole cimport (
-    whole_learn, whole_learns, whole_passed, whole_view, whole_word,
+    whole_learn, whole_learns, whole_passed, whole_view, whole_estimate,
 )
 from calibrant._kernels.grid cimport grid_find_near
 from calibrant._kernels.watch.key_evidence cimport KeyEvidence
@@ -36,9 +36,9 @@ cdef enum:
     NEAR = 1024                     # equal stretches of means, each with a guess of its gap
 
 
-# Prior weight of the word itself in the root. What all keys have in common the whole knows already,
-# unless it moves fast.
-cdef double ROOT_WORD = 0.98
+# Prior weight of the estimate itself in the root. What all keys have in common the whole knows
+# already, unless it moves fast.
+cdef double ROOT_ESTIMATE = 0.98
 
 
 # What the levels know of a row; NULL for a level that has no key.
@@ -65,7 +65,7 @@ cdef class ShardKernel(PartState):
 
     cdef uint64_t _key              # the seed, scrambled
     cdef int32_t[NEAR] near         # the gap of the grid that means of a stretch were in before
-    cdef View view                  # what the experts of the whole said last
+    cdef View view                  # what the experts of the whole predicted last
     cdef int64_t view_age           # outcomes that the whole had learned before that
 
     def __cinit__(self, *args, **kwargs):
@@ -75,7 +75,7 @@ cdef class ShardKernel(PartState):
         self.watched = watched
         self._kind = KINDS.index(kind)
         self._key = scramble(<uint64_t>seed)
-        self.root, self.parents, self.keys = Level(ROOT_WORD), Level(WORD), Level(WORD)
+        self.root, self.parents, self.keys = Level(ROOT_ESTIMATE), Level(ESTIMATE), Level(ESTIMATE)
         self.root.add(np.zeros(1, dtype=np.uint64))
 
     def go_back(self, PartState before not None):
@@ -114,8 +114,8 @@ cdef class ShardKernel(PartState):
         return found
 
     cdef double look(self, const Found *found, Opened *r, double v, double least) noexcept nogil:
-        """Return the mixture's mean for a score of logit v: the word passes from level to level."""
-        cdef double x = whole_word(&self.whole, r.s, v, &self.view)
+        """Return the mixture's mean for a score of logit v, passed from level to level."""
+        cdef double x = whole_estimate(&self.whole, r.s, v, &self.view)
         cdef double m = 0.5
         cdef int level
         if whole_learns(self.whole.rounds):
@@ -154,7 +154,7 @@ cdef class ShardKernel(PartState):
         v = ahead.v if ahead != NULL and ahead.s == r.s else logit(r.s)
         r.m = self.look(found, r, v, least)
         if r.is_learned:
-            memcpy(r.said, self.view.p, sizeof(r.said))
+            memcpy(r.predicted, self.view.p, sizeof(r.predicted))
         r.gap = self.gap_of(r.m)
         place = safe_place_in(&self.safe, r.m, r.gap)
         r.z, r.expected, r.bet = place.hi, place_mean(place), place.bet
@@ -187,7 +187,7 @@ cdef class ShardKernel(PartState):
             if self.view_age != self.whole.learned or self.view.s != r.s:
                 whole_view(&self.whole, r.s, &self.view)
             self.view_age = -1
-            whole_learn(&self.whole, &self.view, r.said, r.m, y, late)
+            whole_learn(&self.whole, &self.view, r.predicted, r.m, y, late)
         for level in range(LEVELS):
             if found.keys[level] != NULL:
                 key_learn(
@@ -253,8 +253,8 @@ cdef class ShardKernel(PartState):
         """Have the memory of a level fetched that the rows of a block will need, and later ones.
 
         For this block what its keys have of their own; for the next one the keys, and the places
-        where it is said which rows these are. A core that waits for one address can look for others
-        meanwhile, if it is asked for all of them at once.
+        where it is known which rows these are. A core that waits for one address can look for
+        others meanwhile, if it is asked for all of them at once.
         """
         cdef Py_ssize_t rows = slots.shape[0], i
         for i in range(min(first + BLOCK, rows), min(first + 2 * BLOCK, rows)):
@@ -291,7 +291,8 @@ cdef class ShardKernel(PartState):
 
     def expected(self, const int64_t[::1] slots, const int64_t[:] parents,
                  const double[::1] scores, bint placed):
-        """Return the mean of what `predict` would draw for each row, or the word before the grid.
+        """Return the mean of what `predict` would draw for each row, or the estimate before the
+        grid.
 
         A slot of -1 is a key never seen; a parent of -1 is none, of -2 one never seen.
         """

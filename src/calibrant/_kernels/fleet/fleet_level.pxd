@@ -11,7 +11,7 @@ cdef class Level:
     cdef Py_ssize_t room            # blocks
     cdef Py_ssize_t count           # keys
     cdef readonly Owned owned       # what keys with many outcomes have of their own
-    cdef object held                # the array that keys for reading only stand in, or None
+    cdef object held                # the array that read-only keys stand in, or None
 
     cdef int grow(self, Py_ssize_t count) except -1
     cdef int stand_on(self, keys) except -1

@@ -53,8 +53,8 @@ cdef void tell(Level level, int64_t slot, double *told) noexcept nogil:
 cdef class Level:
     """Keys in blocks that stay where they are, each two cache lines, and their shared weights."""
 
-    def __cinit__(self, double word):
-        pool_start(&self.pool, word)
+    def __cinit__(self, double estimate):
+        pool_start(&self.pool, estimate)
         self.owned = Owned()
 
     def __dealloc__(self):
@@ -175,7 +175,7 @@ cdef class Level:
         return weights, array_of(self.pool.used, BUCKETS), array_of(&self.pool.lag, SCALING)
 
     def load(self, keys, weights, used, scaling, bint copy=True):
-        """Take over what `keys` and `shared` returned; without a copy, for reading only."""
+        """Take over what `keys` and `shared` returned; without a copy, read-only."""
         cdef const unsigned char[::1] rows = np.ascontiguousarray(keys).view(np.uint8)
         cdef const float[::1] w = weights
         cdef const double[::1] marks = used, rest = scaling

@@ -11,7 +11,7 @@ cdef class Owned:
     cdef Py_ssize_t room
     cdef int32_t *table             # row + 1 of some slot at each place, 0 where there is none
     cdef int shift                  # 64 less the logarithm of its size
-    cdef object held                # the array that rows for reading only stand in, or None
+    cdef object held                # the array that read-only rows stand in, or None
 
     cdef int add(self, const Pool *pool, int64_t slot) noexcept nogil
     cdef int reserve(self, Py_ssize_t count) noexcept nogil

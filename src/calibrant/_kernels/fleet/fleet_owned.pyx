@@ -102,7 +102,7 @@ cdef class Owned:
         return found
 
     def load(self, found, bint copy=True):
-        """Take over what `saved` returned; without a copy, for reading only."""
+        """Take over what `saved` returned; without a copy, read-only."""
         cdef const unsigned char[::1] of = np.ascontiguousarray(found).view(np.uint8)
         cdef Py_ssize_t i, count = len(found)
         cdef Owned fresh = Owned.__new__(Owned)

@@ -6,8 +6,8 @@ from calibrant._kernels.scores.sharp cimport EXPERTS
 from calibrant._kernels.watch.key_evidence cimport Stakes
 
 
-# A word passes through these levels, each with experts of its own: all keys together, as one; the
-# key's parent, if it has one; the key.
+# An estimate passes through these levels, each with experts of its own: all keys together, as one;
+# the key's parent, if it has one; the key.
 cdef enum:
     ROOT
     PARENT
@@ -28,9 +28,9 @@ cdef struct Opened:
     double z                        # the prediction
     double raw                      # what a monitor compares: the score as it came, as a probability,
     double expected                 # and the mean of what might have been drawn
-    Views[LEVELS] views             # what the experts of each level said
+    Views[LEVELS] views             # what the experts of each level predicted
     int64_t is_learned              # does the whole learn from it?
-    double[EXPERTS] said            # then, what its experts said
+    double[EXPERTS] predicted       # then, what its experts predicted
     Stakes stakes                   # what the key staked on it, if monitors watch
 
 

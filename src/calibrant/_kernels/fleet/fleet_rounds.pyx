@@ -25,7 +25,7 @@ OPENED = np.dtype(
         ("number", "<i8"), ("age", "<i8"), ("slot", "<i8"), ("parent", "<i8"),
         ("gap", "<i8"), ("s", "<f8"), ("m", "<f8"), ("bet", "<f8"), ("z", "<f8"), ("raw", "<f8"),
         ("expected", "<f8"),
-        ("views", VIEWS, LEVELS), ("is_learned", "<i8"), ("said", "<f8", EXPERTS),
+        ("views", VIEWS, LEVELS), ("is_learned", "<i8"), ("predicted", "<f8", EXPERTS),
         ("stakes", "<f4", (SIDES, KEY_TILTS)), ("is_staked", "<i8"),
     ]
 )

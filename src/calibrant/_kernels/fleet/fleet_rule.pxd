@@ -6,8 +6,8 @@ from calibrant._kernels.fleet.fleet_curve cimport Curve
 cdef enum:
     OFFSETS = 8                     # experts with an offset alone
     SLOPES = 2                      # experts with an offset and a slope
-    WORD_AT = OFFSETS               # the expert that says the word itself comes after the offsets
-    SLOPES_AT = WORD_AT + 1
+    ESTIMATE_AT = OFFSETS           # the expert that is the estimate itself, after the offsets
+    SLOPES_AT = ESTIMATE_AT + 1
     CURVE = SLOPES_AT + SLOPES      # the last one, which is heard apart
     EXPERTS = CURVE + 1
     STAGES = 12                     # of evidence: no outcome, 1, 2 or 3, 4 to 7, ...
@@ -35,7 +35,7 @@ cdef struct Own:
 
 
 # What keys share: how much each expert is heard, for keys of like evidence, and a scaling of the
-# word that holds once offsets are known.
+# estimate that holds once offsets are known.
 cdef struct Pool:
     float[EXPERTS] prior            # weights
     float[BUCKETS * EXPERTS] w
@@ -46,9 +46,9 @@ cdef struct Pool:
     double curve                    # how much curves would be heard if all keys had one
 
 
-# A word as the experts of a key see it, and what each of them says.
+# An estimate as the experts of a key see it, and what each of them says.
 cdef struct Views:
-    double x                        # logit of the word
+    double x                        # logit of the estimate
     double mean                     # what the experts say together, without the curve
     float v                         # logit of the score
     int bucket                      # whose weights count
@@ -56,10 +56,10 @@ cdef struct Views:
     float[EXPERTS] q                # and of a 0
 
 
-cdef double WORD
+cdef double ESTIMATE
 cdef double MOST_LATE
 
-cdef void pool_start(Pool *pool, double word) noexcept nogil
+cdef void pool_start(Pool *pool, double estimate) noexcept nogil
 cdef void key_start(Key *key, uint64_t hash) noexcept nogil
 cdef const float *key_weights(const Pool *pool, const Key *key) noexcept nogil
 cdef double key_prior(int expert) noexcept nogil
@@ -67,5 +67,6 @@ cdef void own_start(Own *own, const Pool *pool, int64_t slot) noexcept nogil
 cdef double key_view(
     const Pool *pool, const Key *key, const Own *own, double x, double v, Views *views
 ) noexcept nogil
-cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const Views *said, double m,
+cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const Views *predicted,
+                    double m,
                     double y, double late) noexcept nogil

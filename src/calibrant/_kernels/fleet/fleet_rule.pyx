@@ -1,19 +1,19 @@
-"""Partial pooling: what a key's own outcomes add to a word that all keys share.
+"""Partial pooling: what a key's own outcomes add to an estimate that all keys share.
 
-The word, as a logit x, comes from the whole (or from the key's parent); the logit of the score
+The estimate, as a logit x, comes from the whole (or from the key's parent); the logit of the score
 itself is v. The experts of a key say
 
-- the word itself, sigmoid(x);
+- the estimate itself, sigmoid(x);
 - an offset, sigmoid(k (g u + c)), for priors of c with standard deviation 0.1, 0.3, 1 and 3, and
   for memories that forget;
 - an offset and a slope, sigmoid(u + s v + c). Its slope is that of the score: if scores mean the
-  opposite for every other key, the word of the whole says nothing, but the score does.
+  opposite for every other key, the estimate of the whole says nothing, but the score does.
 
-A word that is right on average over keys whose offsets have standard deviation sd is too timid for
-each of them, by a factor near 1 / g, g = sqrt(1 + pi sd^2 / 8). As long as an offset is uncertain, of
-variance 1 / A, what it says must be timid: k = (A + pi / 32) / (A + 3 pi / 32), near to
-1 / sqrt(1 + pi / (8 A)). Of a new key nothing is known, g k is 1, and it says the word. (sd = 3 is for
-a few keys that are far off, of which the word hardly knows: there g = 1.)
+An estimate that is right on average over keys whose offsets have standard deviation sd is too timid
+for each of them, by a factor near 1 / g, g = sqrt(1 + pi sd^2 / 8). As long as an offset is
+uncertain, of variance 1 / A, what it says must be timid: k = (A + pi / 32) / (A + 3 pi / 32), near
+to 1 / sqrt(1 + pi / (8 A)). Of a new key nothing is known, g k is 1, and it says the estimate. (sd
+= 3 is for a few keys that are far off, of which the estimate hardly knows: there g = 1.)
 
 u = a x + b is a scaling that all keys share, near x, for spreads in between and of other shapes: it
 takes a Newton step a round from what the mixture says.
@@ -34,8 +34,8 @@ experts says: sigmoid(u + s v + c + f(v)). Curve and mixture are a pair with a w
 own, moved by their likelihoods too, which begins with what such a weight of all keys together has
 become, within [TRIED, TRUSTED].
 
-What late outcomes say of the experts is counted by what these said in the round, what they learn
-starts from what they say now.
+What late outcomes say of the experts is counted by what these predicted in the round, what they
+learn starts from what they say now.
 
 All of it is in single precision, operation by operation, with an exponential of our own: the same
 everywhere, to the last bit, and four experts at a time.
@@ -63,8 +63,8 @@ cdef extern from *:
     """
     int digits(uint32_t n) noexcept nogil  # in base 2
 
-# Prior weight of the word itself, for keys and for groups: they are expected to differ.
-cdef double WORD = 0.15
+# Prior weight of the estimate itself, for keys and for groups: they are expected to differ.
+cdef double ESTIMATE = 0.15
 # Lateness is counted in predictions, up to here: of so many keys there are so many predictions that
 # the weights would never move.
 cdef double MOST_LATE = 1000.0
@@ -88,7 +88,8 @@ OFFSET_EXPERTS = [
     (0.3, 0.01), (1.0, 0.01), (1.0, 0.03), (1.0, 0.1),
 ]
 SLOPE_EXPERTS = [(0.2, 0.5), (0.5, 0.5)]
-# Prior weights beside that of the word: most for offsets that stay; what moves must show that it helps.
+# Prior weights beside that of the estimate: most for offsets that stay; what moves must show that
+# it helps.
 WEIGHTS = [
     weight / 11.4
     for weight in [2.0, 3.0, 3.0, 2.0] + [0.2] * (OFFSETS - 4) + [0.0] + [0.3] * SLOPES + [0.0]
@@ -110,12 +111,12 @@ cdef double[EXPERTS] OTHERS
 OTHERS[:] = WEIGHTS
 
 
-cdef void pool_start(Pool *pool, double word) noexcept nogil:
-    """Start with this weight on the word itself."""
+cdef void pool_start(Pool *pool, double estimate) noexcept nogil:
+    """Start with this weight on the estimate itself."""
     cdef int i
     memset(pool, 0, sizeof(Pool))
     for i in range(EXPERTS):
-        pool.prior[i] = <float>(word if i == WORD_AT else (1.0 - word) * OTHERS[i])
+        pool.prior[i] = <float>(estimate if i == ESTIMATE_AT else (1.0 - estimate) * OTHERS[i])
     for i in range(BUCKETS):
         memcpy(&pool.w[i * EXPERTS], pool.prior, sizeof(pool.prior))
     pool.a = 1.0
@@ -202,7 +203,7 @@ cdef inline void odds_of(const float *t, float *odds) noexcept nogil:
 cdef double key_view(
     const Pool *pool, const Key *key, const Own *own, double x, double v, Views *views
 ) noexcept nogil:
-    """Ask the experts of a key about a word and a score, as logits; return the mixture's mean."""
+    """Return the mixture's mean for an estimate and a score of a key, as logits."""
     cdef float[EXPERTS] t, odds, ones, zeros
     cdef const float *w
     cdef float u = <float>(pool.a * x + pool.b), timid
@@ -213,7 +214,7 @@ cdef double key_view(
     for i in range(OFFSETS):
         timid = (key.A[i] + ONE_PART) / (key.A[i] + THREE_PARTS)
         t[i] = (u * WIDER[i] + key.c[i]) * timid
-    t[WORD_AT] = <float>x
+    t[ESTIMATE_AT] = <float>x
     for i in range(SLOPES):
         t[SLOPES_AT + i] = (u + key.slope[5 * i] * views.v) + key.slope[5 * i + 1]
     t[CURVE] = t[CURVE - 1] + bent
@@ -235,20 +236,21 @@ cdef double key_view(
 
 
 cdef inline bint is_plain(double y, double lag) noexcept nogil:
-    """Return whether likelihoods are what was said: of a 0 or a 1, and outcomes come at once."""
+    """Return whether likelihoods are the predictions: outcomes 0 or 1 that come at once."""
     return lag == 0.0 and y * (1.0 - y) == 0.0
 
 
 cdef inline const float *likelihoods(
-    const Views *said, double y, double lag, float *room
+    const Views *predicted, double y, double lag, float *room
 ) noexcept nogil:
     """Return how likely each expert found an outcome, to a power that falls with lateness."""
     cdef int i
     if is_plain(y, lag):
-        return &said.p[0] if y == 1.0 else &said.q[0]
+        return &predicted.p[0] if y == 1.0 else &predicted.q[0]
     for i in range(EXPERTS):
         room[i] = <float>exp(
-            (y * log(<double>said.p[i]) + (1.0 - y) * log(<double>said.q[i])) / slowness(lag, LAG)
+            (y * log(<double>predicted.p[i]) + (1.0 - y) * log(<double>predicted.q[i]))
+            / slowness(lag, LAG)
         )
     return room
 
@@ -266,7 +268,7 @@ cdef inline void weigh(float *w, const float *l, double share, const float *prio
 
 
 cdef inline double mean_likelihood(double mean, double y, double lag) noexcept nogil:
-    """Return the same of what the experts said together."""
+    """Return the same of what the experts predicted together."""
     if is_plain(y, lag):
         return mean if y == 1.0 else 1.0 - mean
     return exp((y * log(mean) + (1.0 - y) * log(1.0 - mean)) / slowness(lag, LAG))
@@ -305,24 +307,25 @@ cdef inline void step_slope(float *s, float v, float h, float r, float least) no
     s[0] = s[0] - (r * v / s[2] - l * b)
 
 
-cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const Views *said, double m,
+cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const Views *predicted,
+                    double m,
                     double y, double late) noexcept nogil:
-    """Weigh the experts by what they `said`, m together, then let each learn from `now`."""
+    """Weigh the experts by what they `predicted`, m together, then let each learn from `now`."""
     cdef float[EXPERTS] room, h, r
     cdef const float *l
     cdef float v = <float>y
     cdef double other
-    cdef int i, at, source = source_of(pool, said.bucket)
-    cdef float *w = &pool.w[said.bucket * EXPERTS]
+    cdef int i, at, source = source_of(pool, predicted.bucket)
+    cdef float *w = &pool.w[predicted.bucket * EXPERTS]
     cdef double share = SHARE if m * (1.0 - m) > RARE else SHARE * m * (1.0 - m) / RARE
-    if source != said.bucket:
+    if source != predicted.bucket:
         memcpy(w, &pool.w[source * EXPERTS], EXPERTS * sizeof(float))
-    pool.used[said.bucket] = 1.0
+    pool.used[predicted.bucket] = 1.0
     pool.lag += LAG_FORGET * (late - pool.lag)
-    l = likelihoods(said, y, pool.lag, room)
+    l = likelihoods(predicted, y, pool.lag, room)
     weigh(w, l, share, pool.prior)
     if own != NULL:
-        other = mean_likelihood(said.mean, y, pool.lag)
+        other = mean_likelihood(predicted.mean, y, pool.lag)
         own.w = weighed(own.w, l[CURVE], other, share)
         pool.curve = weighed(pool.curve, l[CURVE], other, share)
     for i in range(EXPERTS):
@@ -342,15 +345,15 @@ cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const View
 
 
 cdef class RuleKernel:
-    """The rule of one level by itself, for words of any origin: what tests play with."""
+    """The rule of one level by itself, for estimates of any origin: what tests play with."""
 
     cdef Pool pool
     cdef Key[64] keys
     cdef Own[64] owns               # of keys with many outcomes
 
-    def __cinit__(self, double word):
+    def __cinit__(self, double estimate):
         cdef int i
-        pool_start(&self.pool, word)
+        pool_start(&self.pool, estimate)
         for i in range(64):
             key_start(&self.keys[i], i)
 
@@ -358,18 +361,18 @@ cdef class RuleKernel:
         return &self.owns[key] if self.keys[key].learned >= MANY else NULL
 
     def mean(self, int key, double x, double v):
-        """Return the mixture's mean for a key, the logit of a word, and that of a score."""
+        """Return the mixture's mean for a key, the logit of an estimate, and that of a score."""
         cdef Views views
         return key_view(&self.pool, &self.keys[key], self.own(key), x, v, &views)
 
     def learn(self, int key, double then, double now, double v, double y, double late):
-        """Learn the outcome of a word whose logit was `then` in the round, and is `now`.
+        """Learn the outcome of an estimate whose logit was `then` in the round, and is `now`.
 
         All that the key and the others have learned since came before the round.
         """
-        cdef Views said, views
-        cdef double m = key_view(&self.pool, &self.keys[key], self.own(key), then, v, &said)
+        cdef Views predicted, views
+        cdef double m = key_view(&self.pool, &self.keys[key], self.own(key), then, v, &predicted)
         key_view(&self.pool, &self.keys[key], self.own(key), now, v, &views)
-        key_learn(&self.pool, &self.keys[key], self.own(key), &views, &said, m, y, late)
+        key_learn(&self.pool, &self.keys[key], self.own(key), &views, &predicted, m, y, late)
         if self.keys[key].learned == MANY:
             own_start(&self.owns[key], &self.pool, key)

@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant._bytes import MOST_ROUNDS
 from calibrant._kernels.fleet.fleet_level cimport Level
-from calibrant._kernels.fleet.fleet_rule cimport WORD_AT
+from calibrant._kernels.fleet.fleet_rule cimport ESTIMATE_AT
 from calibrant._kernels.fleet.fleet_whole cimport SHARP, Whole, whole_start
 from calibrant._kernels.fleet.fleet_whole import checked_mixture
 from calibrant._kernels.grid cimport grid_bytes, grid_copy, grid_free
@@ -19,7 +19,7 @@ from calibrant._kernels.scores.sharp cimport SharpState
 
 
 cdef Level copied(Level level):
-    cdef Level copy = Level(level.pool.prior[WORD_AT])
+    cdef Level copy = Level(level.pool.prior[ESTIMATE_AT])
     copy.load(level.keys(), *level.shared())
     copy.owned.load(level.owned.saved())
     return copy

@@ -4,7 +4,7 @@ from calibrant._kernels.scores.sharp cimport SharpState, View
 
 cdef enum:
     SHARP = sizeof(SharpState) // sizeof(double)  # numbers of the mixture
-    CELLS = 337                     # logits that the word is computed at: -21, -20.875, ... 21
+    CELLS = 337                     # logits that the estimate is computed at: -21, -20.875, ... 21
     ALL = 1 << 16                   # predictions of which each is learned from; of later ones
     STRIDE = 32                     # one in so many
 
@@ -13,18 +13,18 @@ cdef enum:
 cdef struct Whole:
     SharpState sharp
     SharpState heard                # `sharp` as it was some time ago
-    double heard_least              # no expert of it said less
+    double heard_least              # no expert of it predicted less
     int64_t rounds                  # predictions
     int64_t learned                 # outcomes that `sharp` learned
-    double[CELLS] word              # logit of what `heard` says at each cell, once it was asked
+    double[CELLS] estimate          # logit of what `heard` says at each cell, once it was asked
     bint[CELLS] known
 
 
 cdef void whole_start(Whole *whole) noexcept nogil
 cdef double whole_view(const Whole *whole, double s, View *view) noexcept nogil
-cdef double whole_word(Whole *whole, double s, double v, View *view) noexcept nogil
+cdef double whole_estimate(Whole *whole, double s, double v, View *view) noexcept nogil
 cdef void whole_passed(Whole *whole) noexcept nogil
-cdef void whole_learn(Whole *whole, const View *view, const double *said, double m, double y,
+cdef void whole_learn(Whole *whole, const View *view, const double *predicted, double m, double y,
                       double late) noexcept nogil
 
 

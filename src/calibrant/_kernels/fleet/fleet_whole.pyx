@@ -3,8 +3,8 @@
 It is the recalibrator's sharp mixture (`sharp.pyx`), which takes ten times as long a round as all
 else. A fleet has so many rounds that it need not learn from each. Its first ALL predictions are made
 and learned from one by one. From then on it learns from every STRIDE-th of them, and every REFRESH
-predictions a copy of it is made, which speaks until the next: its word at a score is read, by the
-logit of the score, between cells of a table, each computed when it is first asked for.
+predictions a copy of it is made, which speaks until the next: its estimate at a score is read, by
+the logit of the score, between cells of a table, each computed when it is first asked for.
 """
 
 from libc.math cimport exp, log
@@ -44,23 +44,23 @@ cdef double whole_view(const Whole *whole, double s, View *view) noexcept nogil:
 
 
 cdef void learn_cell(Whole *whole, Py_ssize_t i) noexcept nogil:
-    """Ask the copy that speaks for its word at a cell."""
+    """Ask the copy that speaks for its estimate at a cell."""
     cdef View view
     cdef double s = 1.0 / (1.0 + exp(END - i / FINE))
     s = within(s, whole.heard_least)
     sharp_view(&whole.heard, s, whole.heard_least, &view)
-    whole.word[i] = logit(view.mean)
+    whole.estimate[i] = logit(view.mean)
     whole.known[i] = True
 
 
 cdef inline double cell(Whole *whole, Py_ssize_t i) noexcept nogil:
     if not whole.known[i]:
         learn_cell(whole, i)
-    return whole.word[i]
+    return whole.estimate[i]
 
 
-cdef double whole_word(Whole *whole, double s, double v, View *view) noexcept nogil:
-    """Return the logit of the word for the score s, whose logit is v, at most END.
+cdef double whole_estimate(Whole *whole, double s, double v, View *view) noexcept nogil:
+    """Return the logit of the estimate for the score s, whose logit is v, at most END.
 
     `view` takes what the next round learns from.
 
@@ -87,10 +87,10 @@ cdef void whole_passed(Whole *whole) noexcept nogil:
         memset(whole.known, 0, sizeof(whole.known))
 
 
-cdef void whole_learn(Whole *whole, const View *view, const double *said, double m, double y,
+cdef void whole_learn(Whole *whole, const View *view, const double *predicted, double m, double y,
                       double late) noexcept nogil:
-    """Learn the outcome of a round in which the experts `said`, m together, and say `view` now."""
-    sharp_learn(&whole.sharp, view, said, m, y, late / STRIDE if whole.rounds > ALL else late)
+    """Learn the outcome of a round that the experts `predicted`, m together, and `view` now."""
+    sharp_learn(&whole.sharp, view, predicted, m, y, late / STRIDE if whole.rounds > ALL else late)
     whole.learned += 1
 
 

@@ -109,7 +109,7 @@ cdef class KeyIndex:
 
     cdef int begin_change(self) except -1:
         if self.mapped:
-            raise ValueError("this index is open for reading only")
+            raise ValueError("this index is read-only")
         if self.changing or self.looking:
             raise RuntimeError("the index of keys is in use by another thread")
         self.changing = True

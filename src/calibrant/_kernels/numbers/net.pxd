@@ -29,10 +29,10 @@ cdef class Net:
 
     cdef int walls(self, int64_t n, int first, int *low, int *high) noexcept nogil
     cdef int64_t place(
-        self, const double *mixed, double far, int64_t n, double late, double *said
+        self, const double *mixed, double far, int64_t n, double late, double *predicted
     ) noexcept nogil
     cdef bint is_biased(self, int64_t n) noexcept nogil
-    cdef int64_t caught(self, int64_t n, int first, double *said) noexcept nogil
+    cdef int64_t caught(self, int64_t n, int first, double *predicted) noexcept nogil
     cdef double u(self, int64_t turn) noexcept nogil
     cdef int64_t take_turn(self) noexcept nogil
     cdef int give_back(self, int64_t turn) except -1

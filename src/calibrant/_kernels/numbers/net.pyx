@@ -189,7 +189,7 @@ cdef class Net:
         return is_beyond != 0
 
     cdef int64_t place(
-        self, const double *mixed, double far, int64_t n, double late, double *said
+        self, const double *mixed, double far, int64_t n, double late, double *predicted
     ) noexcept nogil:
         """Say quantiles, from those of the mixture, when so many outcomes n are known.
 
@@ -199,9 +199,11 @@ cdef class Net:
         cdef double m, z, sigma, shift, v, gain
         cdef double *moved = self.moved
         if not self.is_biased(n):
-            memcpy(said, mixed, K * sizeof(double))
+            memcpy(predicted, mixed, K * sizeof(double))
             # Then none is beyond the wall, but perhaps in the plain sum.
-            return self.caught(n, self.horizons if self.at_once >= ZONE <= self.late else 0, said)
+            return self.caught(
+                n, self.horizons if self.at_once >= ZONE <= self.late else 0, predicted
+            )
         for k in range(K):
             shift, v = 0.0, self.levels.variance[k]
             for h in range(self.horizons):
@@ -231,15 +233,15 @@ cdef class Net:
                 moved[k] = self.pooled[i]
                 k += 1
         for k in range(K):
-            said[k] = (
+            predicted[k] = (
                 mixed[k] if moved[k] == self.levels.logit[k]
                 else read_at(mixed, self.levels.logit, K, moved[k], far)
             )
-            if k > 0 and said[k] < said[k - 1]:
-                said[k] = said[k - 1]
-        return self.caught(n, 0, said)
+            if k > 0 and predicted[k] < predicted[k - 1]:
+                predicted[k] = predicted[k - 1]
+        return self.caught(n, 0, predicted)
 
-    cdef int64_t caught(self, int64_t n, int first, double *said) noexcept nogil:
+    cdef int64_t caught(self, int64_t n, int first, double *predicted) noexcept nogil:
         """Let the net have its say; return the turn of a marked round, and -1 of every other."""
         cdef int k, low, high, K = self.K
         cdef int64_t turn = -1
@@ -249,13 +251,13 @@ cdef class Net:
             turn = self.take_turn()
             u = self.u(turn)
             for k in range(K):
-                said[k] = INFINITY if self.levels.level[k] > u else -INFINITY
+                predicted[k] = INFINITY if self.levels.level[k] > u else -INFINITY
         elif low < K:
             for k in range(low, K):
-                said[k] = INFINITY
+                predicted[k] = INFINITY
         else:
             for k in range(high + 1):
-                said[k] = -INFINITY
+                predicted[k] = -INFINITY
         return turn
 
     cdef void learn(
@@ -304,11 +306,11 @@ cdef class Net:
         return low < self.K or high >= 0
 
     def say(self, const double[::1] mixed, double far, int64_t n, double late=0.0):
-        """Return the quantiles said, and the turn of a marked round or -1."""
-        said = np.empty(self.K)
-        cdef double[::1] to = said
+        """Return the quantiles predicted, and the turn of a marked round or -1."""
+        predicted = np.empty(self.K)
+        cdef double[::1] to = predicted
         turn = self.place(&mixed[0], far, n, late, &to[0])
-        return said, turn
+        return predicted, turn
 
     def count(self, const double[::1] below, bint is_marked, int64_t n, double late=0.0):
         """Learn a round, as `learn` does."""

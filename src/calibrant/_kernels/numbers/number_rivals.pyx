@@ -1,8 +1,9 @@
 """What others do to keep prediction intervals calibrated, over whole streams of residuals.
 
 Each function takes residuals, how many rounds late they become known, and the levels, and returns
-the quantiles said before each, a row a round. Every level is tracked by itself, with the residual
-as its score; quantiles that cross are sorted in what is returned, and not in what is learned from.
+the quantiles predicted before each, a row a round. Every level is tracked by itself, with the
+residual as its score; quantiles that cross are sorted in what is returned, and not in what is
+learned from.
 """
 
 from libc.math cimport exp, fabs, floor, log, log2, sqrt, tan
@@ -152,7 +153,7 @@ def agaci(const double[::1] r, Py_ssize_t late, const double[::1] tau, Py_ssize_
     cdef Py_ssize_t t, k, j, i, T = r.shape[0], K = tau.shape[0], M = rates.shape[0], D = late + 1
     cdef double[:, ::1] Q = np.zeros((T, K)), a = np.repeat(tau, M).reshape(K, M), R = np.zeros((K, M))
     cdef double[:, ::1] V = np.full((K, M), 1e-9), E = np.full((K, M), 1e-9)
-    cdef double[:, :, ::1] said = np.zeros((D, K, M))
+    cdef double[:, :, ::1] predicted = np.zeros((D, K, M))
     cdef double total, q, eta, w, gradient, loss, x
     cdef Window seen = Window(r, window)
     for t in range(T):
@@ -161,7 +162,7 @@ def agaci(const double[::1] r, Py_ssize_t late, const double[::1] tau, Py_ssize_
             for j in range(M):
                 eta = lesser(0.5 / E[k, j], sqrt(log(M) / V[k, j]))
                 w = eta * exp(lesser(50.0, eta * R[k, j]))
-                x = said[t % D, k, j] = seen.quantile(a[k, j])
+                x = predicted[t % D, k, j] = seen.quantile(a[k, j])
                 total += w
                 q += w * x
             Q[t, k] = q / total
@@ -170,7 +171,7 @@ def agaci(const double[::1] r, Py_ssize_t late, const double[::1] tau, Py_ssize_
             for k in range(K):
                 gradient = (1.0 if r[i] <= Q[i, k] else 0.0) - tau[k]
                 for j in range(M):
-                    x = said[i % D, k, j]
+                    x = predicted[i % D, k, j]
                     loss = gradient * (Q[i, k] - x)
                     E[k, j] = greater(E[k, j], fabs(loss))
                     V[k, j] += loss * loss

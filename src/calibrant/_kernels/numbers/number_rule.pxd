@@ -47,7 +47,7 @@ cdef class NumberRound(Round):
     cdef int64_t turn                     # of the net's schedule; -1 of a round that is not marked
     cdef bint has_given
     cdef double *token                    # of `Residuals.look`
-    cdef double *said                     # quantiles of the residual
+    cdef double *predicted                # quantiles of the residual
     cdef double *given                    # quantiles that were given, and the weights they had
 
     cdef double at_level(self, double level)

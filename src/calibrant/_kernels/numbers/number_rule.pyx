@@ -153,7 +153,7 @@ cdef class NumberKernel:
 
     cdef double shown(self, NumberRound r, int k) noexcept nogil:
         """Return a quantile as it is told: of the outcome, within the bounds."""
-        return lesser(self.high, greater(self.low, r.m + r.said[k]))
+        return lesser(self.high, greater(self.low, r.m + r.predicted[k]))
 
     cdef int begin(self, NumberRound r, double m, const double *given) except -1:
         """Predict a round: quantiles around m, NaN for none, from others that are given or NULL."""
@@ -162,8 +162,8 @@ cdef class NumberKernel:
         r.token = <double *>malloc((self.residuals.size + K + extra) * sizeof(double))
         if r.token == NULL:
             raise MemoryError
-        r.said = r.token + self.residuals.size
-        r.given, r.has_given = r.said + K, given != NULL
+        r.predicted = r.token + self.residuals.size
+        r.given, r.has_given = r.predicted + K, given != NULL
         r.m = lesser(self.high, greater(self.low, self.past)) if isnan(m) else m
         r.far = 2.0 * self.residuals.known.far
         r.place, r.known = self.begun, self.learned
@@ -185,7 +185,7 @@ cdef class NumberKernel:
             self.mix_given(r.given, r.given + K, self.mixed)
             sort(self.mixed, K)
         r.turn = self.net.place(
-            self.mixed, r.far, self.learned, self.late.rounds, r.said
+            self.mixed, r.far, self.learned, self.late.rounds, r.predicted
         )
         self.begun += 1
         return 0
@@ -259,9 +259,9 @@ cdef class NumberKernel:
         if r.known > LEAST_SAFE:
             for k in range(self.levels.K):
                 tau = self.levels.level[k]
-                if r.said[k] == INFINITY:
+                if r.predicted[k] == INFINITY:
                     self.below[k] = 1.0 - tau
-                elif r.said[k] == -INFINITY:
+                elif r.predicted[k] == -INFINITY:
                     self.below[k] = -tau
                 elif outcome == self.shown(r, k):
                     self.below[k] = 0.0
@@ -391,7 +391,7 @@ cdef class NumberKernel:
         rounds = []
         for i, (place, before, turn, has_given, at) in enumerate(whole.tolist()):
             values = real[i * size : (i + 1) * size]
-            said = values[2 + self.residuals.size : 2 + self.residuals.size + K]
+            predicted = values[2 + self.residuals.size : 2 + self.residuals.size + K]
             rest = np.delete(values, np.arange(2 + self.residuals.size, 2 + self.residuals.size + K))
             if not (
                 0 <= place < begun and 0 <= before <= learned
@@ -403,7 +403,7 @@ cdef class NumberKernel:
                 (np.abs(rest) <= 1e252).all()
             ):
                 raise ValueError("a saved round must have finite features and positive scales")
-            if np.isnan(said).any() or not (said[1:] >= said[:-1]).all():
+            if np.isnan(predicted).any() or not (predicted[1:] >= predicted[:-1]).all():
                 raise ValueError("a saved round must have quantiles that do not cross")
             r = NumberRound.__new__(NumberRound)
             r.kernel, r.shapes, r.place, r.known = self, held[at], place, before
@@ -413,8 +413,8 @@ cdef class NumberKernel:
                 raise MemoryError
             row = values
             memcpy(r.token, &row[2], (size - 2) * sizeof(double))
-            r.said = r.token + self.residuals.size
-            r.given = r.said + K
+            r.predicted = r.token + self.residuals.size
+            r.given = r.predicted + K
             r.number = r.batch = place
             rounds.append(r)
         return rounds

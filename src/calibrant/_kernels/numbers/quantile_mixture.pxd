@@ -58,9 +58,9 @@ cdef class QuantileMixture:
     cdef int K
     cdef readonly Shapes live     # as it is now; whoever keeps a reference keeps it as it is
     cdef double *regrets          # REGRETS rows a knot
-    cdef double *words            # what the experts said last, a row a level, and its mixture
+    cdef double *estimates        # what the experts predicted last, a row a level, and its mixture
     cdef double *mixed
-    cdef int64_t said_of          # the round that this was said of, if by the live shapes; else -1
+    cdef int64_t predicted_of     # its round, if predicted by the live shapes; else -1
     cdef double *spare            # room for the next quantiles
 
     cdef void say(
@@ -68,7 +68,7 @@ cdef class QuantileMixture:
     ) noexcept nogil
     cdef int own_live(self, Py_ssize_t holders) except -1
     cdef void weigh(
-        self, Shapes said, Residuals residuals, const double *t, double far, int64_t place,
+        self, Shapes predicted, Residuals residuals, const double *t, double far, int64_t place,
         double r, const Lateness *late,
     ) noexcept nogil
     cdef void shape(

@@ -5,7 +5,7 @@ Robbins-Monro steps with the density of their neighbours. 21 of them are mixed l
 weights that each has at five knots: Bernstein online aggregation (Wintenberger, 2017) with
 linearised losses and regrets that are centred at each knot.
 
-An outcome that comes late is judged by what was said then: with today's shapes, experts would
+An outcome that comes late is judged by what was predicted then: with today's shapes, experts would
 profit from outcomes that they did not have. Rounds keep a reference to the shapes, not a copy: what
 somebody holds is copied before it changes.
 """
@@ -181,12 +181,12 @@ cdef class QuantileMixture:
         cdef int i, k, g
         self.levels, self.K = levels, levels.K
         self.live = Shapes(self.K)
-        self.live.n, self.said_of = 0, -1
+        self.live.n, self.predicted_of = 0, -1
         self.regrets = <double *>calloc(KNOTS * REGRETS * LANES, sizeof(double))
-        self.words = <double *>malloc(LANES * self.K * sizeof(double))
+        self.estimates = <double *>malloc(LANES * self.K * sizeof(double))
         self.mixed = <double *>malloc(self.K * sizeof(double))
         self.spare = <double *>malloc(LANES * self.K * sizeof(double))
-        if not (self.regrets and self.words and self.mixed and self.spare):
+        if not (self.regrets and self.estimates and self.mixed and self.spare):
             raise MemoryError
         normal = NormalDist()
         for k in range(self.K):
@@ -203,7 +203,7 @@ cdef class QuantileMixture:
 
     def __dealloc__(self):
         free(self.regrets)
-        free(self.words)
+        free(self.estimates)
         free(self.mixed)
         free(self.spare)
 
@@ -216,29 +216,29 @@ cdef class QuantileMixture:
         cdef const double *q = shapes.q
         cdef const double *low
         cdef const double *high
-        cdef double *word = self.words
+        cdef double *estimate = self.estimates
         cdef double hat, other
         cdef int64_t is_far = 0
-        self.said_of = place if shapes is self.live else -1
+        self.predicted_of = place if shapes is self.live else -1
         placed(residuals, t, mu, s)
         for k in range(K):
             for i in range(LANES):
-                word[i] = mu[i] + s[i] * q[i]
-            q, word = q + LANES, word + LANES
-        word = self.words
+                estimate[i] = mu[i] + s[i] * q[i]
+            q, estimate = q + LANES, estimate + LANES
+        estimate = self.estimates
         for i in range(LANES):  # the outermost say whether any is beyond
-            is_far |= (word[i] < -far) | (word[(K - 1) * LANES + i] > far)
+            is_far |= (estimate[i] < -far) | (estimate[(K - 1) * LANES + i] > far)
         if is_far:
             for i in range(K * LANES):
-                word[i] = lesser(greater(word[i], -far), far)
+                estimate[i] = lesser(greater(estimate[i], -far), far)
         for k in range(K):
             hat, other = self.levels.hat[k], 1.0 - self.levels.hat[k]
             low = shapes.w + self.levels.knot[k] * LANES
             high = low + LANES
             for i in range(LANES):
-                product[i] = (hat * low[i] + other * high[i]) * word[i]
+                product[i] = (hat * low[i] + other * high[i]) * estimate[i]
             self.mixed[k] = sum_of(product)
-            word += LANES
+            estimate += LANES
 
     cdef int own_live(self, Py_ssize_t holders) except -1:
         """See to it that no more than these hold the live shapes, before they change."""
@@ -247,23 +247,23 @@ cdef class QuantileMixture:
         return 0
 
     cdef void weigh(
-        self, Shapes said, Residuals residuals, const double *t, double far, int64_t place,
+        self, Shapes predicted, Residuals residuals, const double *t, double far, int64_t place,
         double r, const Lateness *late,
     ) noexcept nogil:
-        """Learn how good the experts were that said this, of a residual r."""
+        """Learn how good the experts were that predicted this, of a residual r."""
         cdef int i, k, g, K = self.K
         cdef double[KNOTS * LANES] loss
         cdef double[LANES] eta, product
         cdef double *one
         cdef double *two
-        cdef const double *word
+        cdef const double *estimate
         cdef double lower, upper, centre, mid = t[residuals.at_s + 1]
-        if self.said_of != place or said is not self.live:
-            self.say(said, residuals, t, far, place)
+        if self.predicted_of != place or predicted is not self.live:
+            self.say(predicted, residuals, t, far, place)
         for i in range(KNOTS * LANES):
             loss[i] = 0.0
         # What the mixture lost by itself is the same for all, and goes when they are centred.
-        word = self.words
+        estimate = self.estimates
         for k in range(K):
             lower = (self.levels.level[k] - (1.0 if r <= self.mixed[k] else 0.0)) / mid
             upper = (1.0 - self.levels.hat[k]) * lower
@@ -271,13 +271,13 @@ cdef class QuantileMixture:
             one = loss + self.levels.knot[k] * LANES
             two = one + LANES
             for i in range(LANES):
-                one[i] += lower * word[i]
-                two[i] += upper * word[i]
-            word += LANES
+                one[i] += lower * estimate[i]
+                two[i] += upper * estimate[i]
+            estimate += LANES
         for g in range(KNOTS):
             one = loss + g * LANES
             for i in range(LANES):
-                product[i] = said.w[g * LANES + i] * one[i]
+                product[i] = predicted.w[g * LANES + i] * one[i]
             centre = sum_of(product)
             for i in range(LANES):
                 one[i] = (one[i] - centre) / self.levels.hats[g]
@@ -333,7 +333,7 @@ cdef class QuantileMixture:
         if len(rows) != EXPERTS * KNOTS * REGRETS or live.K != self.K:
             raise ValueError("saved regrets must be of 21 experts at 5 knots")
         check_regrets(rows)
-        self.live, self.said_of = live, -1
+        self.live, self.predicted_of = live, -1
         for i in range(EXPERTS):
             for at in range(KNOTS * REGRETS):
                 self.regrets[at * LANES + i] = regrets[i * KNOTS * REGRETS + at]

@@ -38,7 +38,7 @@ cdef class PyRound(Round):
 cdef class StagedRound(Round):
     cdef readonly int64_t group       # the number of its group
     cdef readonly tuple rounds        # what each stage keeps; the last one makes the prediction
-    cdef readonly object word         # what the group said in between; None without
+    cdef readonly object estimate     # what the group predicted in between; None without
 
 
 cdef tuple companies(list rounds)

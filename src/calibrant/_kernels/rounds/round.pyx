@@ -137,8 +137,8 @@ cdef class PyRound(Round):
 cdef class StagedRound(Round):
     """A round that passes several kernels: the first sees every round, the last predicts."""
 
-    def __init__(self, int64_t group, tuple rounds not None, word=None):
-        self.group, self.rounds, self.word = group, rounds, word
+    def __init__(self, int64_t group, tuple rounds not None, estimate=None):
+        self.group, self.rounds, self.estimate = group, rounds, estimate
         self.number = self.batch = (<Round>rounds[0]).number
 
     cdef double as_raw(self):

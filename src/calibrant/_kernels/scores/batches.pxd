@@ -4,7 +4,7 @@ cdef enum:
     SMALLEST_BATCH = 50             # fewer outcomes are learned one after the other
 
 
-# How far batches of outcomes were from what the experts said, beyond chance.
+# How far batches of outcomes were from what the experts predicted, beyond chance.
 cdef struct BatchState:
     double[EXPERTS] spread          # of each expert: |R| of the batches, faded and added up
     double batches                  # as many, faded

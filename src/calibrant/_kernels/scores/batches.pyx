@@ -11,11 +11,12 @@ weights would return to their prior as often. So a batch of n outcomes is learne
    outcomes of a batch have in common, and n outcomes count for n / disp(n), disp(n) = 1 + (n - 1)
    rho. It starts at RHO, which counts for FIRST batches. The expert that misses least tells what is
    common to all outcomes; the mixture's own misses would also show that it was wrong.
-2. Weights are multiplied by each expert's likelihood of what it said, to the power 1 / disp(n).
+2. Weights are multiplied by each expert's likelihood of what it predicted, to the power 1 /
+   disp(n).
 3. Every expert fits the batch at once: a maximum a posteriori fit of all outcomes with the past as a
    Gaussian, which is forgotten once, by 1 - (1 - f)^n.
 4. If the batch is a surprise, Z = R^2 / disp(n) > TRIGGER for the mixture's mean and the dispersion
-   before it, what the experts said says little about who is right now. With odds of CHANCE
+   before it, what the experts predicted says little about who is right now. With odds of CHANCE
    e^((Z - TRIGGER) / 2), and surely after the first batch, weights are the prior times how well each
    expert fits the batch now: the likelihood less half a logarithm of n for each parameter (Schwarz
    1978), to the power 1 / (HALF disp(n)).
@@ -366,7 +367,7 @@ cdef double batch_weigh(
 ) noexcept nogil:
     """Weigh the experts, which have fitted a batch, by it.
 
-    By the losses of what they said; with probability `change` by how they fit it now. The
+    By the losses of what they predicted; with probability `change` by how they fit it now. The
     dispersion of the batch was `before` and is `dispersed`. Of the weights, `keep` does not return.
     Returns the logarithm of what the mixture's likelihood counts for.
     """

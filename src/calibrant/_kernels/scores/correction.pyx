@@ -1,19 +1,21 @@
-"""Correction: how far to believe a word that what is pending has moved, as deadlines show.
+"""Correction: how far to believe an estimate that what is pending has moved, as deadlines show.
 
 What is pending tells where the world was lately. Until the deadline of a new prediction it goes
-part of the way back, as weather does, so a word that follows it closely is right about the past
-and too sure of the future: of real flights that it called late with 0.83, 0.75 were. The waiting
-mixture has the same fault, with older news. Neither can see it, because no recent outcome tells.
+part of the way back, as weather does, so an estimate that follows it closely is right about the
+past and too sure of the future: of real flights that it called late with 0.83, 0.75 were. The
+waiting mixture has the same fault, with older news. Neither can see it, because no recent outcome
+tells.
 
-With x the logit of the score, m the waiting word and q the word that was moved, the corrected word
-is sigmoid(a0 x + a1 logit m + a2 logit q + a3). It starts at q, a = (0, 0, 1, 0), and learns at
-each deadline, by a Newton step on the log loss: with f the features and p what it says of the
-prediction now, A = A + h f f^T, h = max(p (1 - p), FLAT), and a moves by -(A + n I)^-1 (p - y) f.
-n is the number of predictions that wait, at least FEW: they all share the error that the level
-has now, and count as one piece of evidence. So with long spans the word is corrected slowly.
+With x the logit of the score, m the waiting estimate and q the estimate that was moved, the
+corrected estimate is sigmoid(a0 x + a1 logit m + a2 logit q + a3). It starts at q, a = (0, 0, 1,
+0), and learns at each deadline, by a Newton step on the log loss: with f the features and p what it
+says of the prediction now, A = A + h f f^T, h = max(p (1 - p), FLAT), and a moves by -(A + n I)^-1
+(p - y) f. n is the number of predictions that wait, at least FEW: they all share the error that the
+level has now, and count as one piece of evidence. So with long spans the estimate is corrected
+slowly.
 
-q and the corrected word are mixed by weights that are multiplied by each one's likelihood at the
-deadlines, to the power 0.05: outcomes that share an error repeat one another, and a few spans
+q and the corrected estimate are mixed by weights that are multiplied by each one's likelihood at
+the deadlines, to the power 0.05: outcomes that share an error repeat one another, and a few spans
 without much movement would else make an end of the correction.
 """
 
@@ -25,7 +27,7 @@ cdef double POWER = 0.05          # of a likelihood
 cdef double SHARE = 5e-5          # share of the weight that returns to the start at each deadline
 cdef double FLAT = 1e-3           # the least curvature that a step sees
 cdef double FEW = 100.0
-cdef double LEAST = 1e-9          # no word is nearer to 0 or 1
+cdef double LEAST = 1e-9          # no estimate is nearer to 0 or 1
 
 
 cdef inline double logit(double p) noexcept nogil:
@@ -38,17 +40,17 @@ cdef void correction_start(Correction *s) noexcept nogil:
     s.trust = START
 
 
-cdef inline double word_of(const Correction *s, const double *f) noexcept nogil:
+cdef inline double estimate_of(const Correction *s, const double *f) noexcept nogil:
     cdef double z = s.a[0] * f[0] + s.a[1] * f[1] + s.a[2] * f[2] + s.a[3]
     cdef double p = 1.0 / (1.0 + exp(-z))
     return LEAST if p < LEAST else 1.0 - LEAST if p > 1.0 - LEAST else p
 
 
-cdef double correction_word(const Correction *s, double x, double m, double q) noexcept nogil:
-    """Return the corrected word for an event, where the words say m and q inside (0, 1)."""
+cdef double correction_estimate(const Correction *s, double x, double m, double q) noexcept nogil:
+    """Return the corrected estimate for an event, where the estimates say m and q inside (0, 1)."""
     cdef double[FEATURES] f
     f[0], f[1], f[2], f[3] = x, logit(m), logit(q), 1.0
-    return word_of(s, f)
+    return estimate_of(s, f)
 
 
 cdef void solve(const double *A, double n, double *g) noexcept nogil:
@@ -77,14 +79,14 @@ cdef void solve(const double *A, double n, double *g) noexcept nogil:
 cdef void correction_learn(
     Correction *s, double x, double m, double q, double corrected, bint event, double waiting
 ) noexcept nogil:
-    """Learn at its deadline whether an event came that the words gave m, q and `corrected`."""
+    """Learn at its deadline whether an event came that the estimates gave m, q and `corrected`."""
     cdef double[FEATURES] f, g
     cdef Py_ssize_t i, j, at = 0
     cdef double old = s.trust * pow(q if event else 1.0 - q, POWER)
     cdef double new = (1.0 - s.trust) * pow(corrected if event else 1.0 - corrected, POWER)
     cdef double p, h
     f[0], f[1], f[2], f[3] = x, logit(m), logit(q), 1.0
-    p = word_of(s, f)
+    p = estimate_of(s, f)
     h = fmax(p * (1.0 - p), FLAT)
     s.trust = (1.0 - SHARE) * old / (old + new) + SHARE * START
     for i in range(FEATURES):

@@ -24,10 +24,10 @@ cdef struct LevelState:
 cdef void levels_start(LevelState *state) noexcept nogil
 cdef Py_ssize_t levels_known(const LevelState *state, int64_t number, double *terms) noexcept nogil
 cdef void levels_odds(const LevelState *state, const double *terms, double *odds) noexcept nogil
-cdef void levels_say(const double *odds, double q, double least, double *said) noexcept nogil
+cdef void levels_say(const double *odds, double q, double least, double *predicted) noexcept nogil
 cdef void levels_view(const LevelState *state, View *view) noexcept nogil
 cdef void levels_weigh_one(
-    LevelState *state, const double *w, const double *said, double moved, double y, double lag
+    LevelState *state, const double *w, const double *predicted, double moved, double y, double lag
 ) noexcept nogil
 cdef void levels_weigh(
     LevelState *state, Evidence *evidence, double mixture, double power, double keep

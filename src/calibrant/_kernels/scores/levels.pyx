@@ -92,34 +92,34 @@ cdef void levels_odds(const LevelState *state, const double *terms, double *odds
         odds[i] = exp(min(max(forecast(state, i, terms), -FARTHEST), FARTHEST))
 
 
-cdef void levels_say(const double *odds, double q, double least, double *said) noexcept nogil:
+cdef void levels_say(const double *odds, double q, double least, double *predicted) noexcept nogil:
     """Compute what regressions say where the Platt scaling that forgets nothing says q."""
     cdef Py_ssize_t i
     for i in range(REGRESSIONS):
-        said[i] = within(q * odds[i] / (1.0 - q + q * odds[i]), least)
+        predicted[i] = within(q * odds[i] / (1.0 - q + q * odds[i]), least)
 
 
 cdef void levels_view(const LevelState *state, View *view) noexcept nogil:
     """Let the regressions join the mean of a view."""
-    cdef double[REGRESSIONS] said
+    cdef double[REGRESSIONS] predicted
     cdef double mean = state.w[0] * view.mean
     cdef Py_ssize_t i
-    levels_say(state.odds, view.p[1], view.least, said)
+    levels_say(state.odds, view.p[1], view.least, predicted)
     for i in range(REGRESSIONS):
-        mean += state.w[1 + i] * said[i]
+        mean += state.w[1 + i] * predicted[i]
     view.mean = within(mean, view.least)
 
 
 cdef void levels_weigh_one(
-    LevelState *state, const double *w, const double *said, double moved, double y, double lag
+    LevelState *state, const double *w, const double *predicted, double moved, double y, double lag
 ) noexcept nogil:
-    """Weigh the regressions by one outcome, of which the experts of weights w `said` that."""
+    """Weigh the regressions by one outcome, of which the experts of weights w `predicted` that."""
     cdef double[1 + REGRESSIONS] each
     cdef Py_ssize_t i
     each[0] = 0.0
     for i in range(EXPERTS):
-        each[0] += w[i] * said[i]
-    levels_say(state.odds, said[1], sharp_least(1 << 62), &each[1])
+        each[0] += w[i] * predicted[i]
+    levels_say(state.odds, predicted[1], sharp_least(1 << 62), &each[1])
     weigh(state.w, HOME, 1 + REGRESSIONS, each, y, lag, moved)
 
 

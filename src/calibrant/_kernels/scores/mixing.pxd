@@ -19,7 +19,7 @@ cdef struct Evidence:
 cdef double returned(double share, double m) noexcept nogil
 cdef void evidence_start(Evidence *evidence, Py_ssize_t experts) noexcept nogil
 cdef void evidence_add(
-    Evidence *evidence, const double *said, double y, double moved
+    Evidence *evidence, const double *predicted, double y, double moved
 ) noexcept nogil
 cdef void evidence_weigh(
     Evidence *evidence, double *w, const double *priors, double power
@@ -51,14 +51,14 @@ cdef inline double likelihood(double p, double y, double lag) noexcept nogil:
 
 
 cdef inline void weigh(
-    double *w, const double *priors, Py_ssize_t experts, const double *said, double y,
+    double *w, const double *priors, Py_ssize_t experts, const double *predicted, double y,
     double lag, double moved,
 ) noexcept nogil:
-    """Weigh experts by what they `said` of one outcome; `moved` of the weights returns."""
+    """Weigh experts by what they `predicted` of one outcome; `moved` of the weights returns."""
     cdef Py_ssize_t i
     cdef double total = 0.0, keep
     for i in range(experts):
-        w[i] *= likelihood(said[i], y, lag)
+        w[i] *= likelihood(predicted[i], y, lag)
         total += w[i]
     keep = (1.0 - moved) / total
     for i in range(experts):

@@ -40,17 +40,17 @@ cdef void evidence_start(Evidence *evidence, Py_ssize_t experts) noexcept nogil:
 
 
 cdef void evidence_add(
-    Evidence *evidence, const double *said, double y, double moved
+    Evidence *evidence, const double *predicted, double y, double moved
 ) noexcept nogil:
     """Count how likely each expert made one outcome of many."""
     cdef Py_ssize_t i
     for i in range(evidence.experts):
         if y == 1.0:
-            evidence.product[i] *= said[i]
+            evidence.product[i] *= predicted[i]
         elif y == 0.0:
-            evidence.product[i] *= 1.0 - said[i]
+            evidence.product[i] *= 1.0 - predicted[i]
         else:
-            evidence.log[i] += y * log(said[i]) + (1.0 - y) * log1p(-said[i])
+            evidence.log[i] += y * log(predicted[i]) + (1.0 - y) * log1p(-predicted[i])
     evidence.count += 1
     evidence.keep *= 1.0 - moved
     if evidence.count % PRODUCTS == 0:

@@ -6,7 +6,7 @@ from calibrant._kernels.scores.delays cimport AGES, RANGES
 cdef enum:
     SLICES = 128                  # of time, each with the predictions made in it
     SPANS = 32                    # classes of span, an eighth of an octave wide
-    MOVED = 4                     # experts that move the waiting mixture's word
+    MOVED = 4                     # experts that move the waiting mixture's estimate
     CELL_SIZE = 5 + MOVED
     AWAITED_SIZE = 7 + MOVED
 
@@ -19,9 +19,9 @@ cdef struct Cell:
     double x                      # logits of the scores
     double at                     # times of prediction, after the slice's start
     double span                   # from prediction to deadline
-    double[MOVED] said            # what each expert said
-    double rated                  # F for which the logs hold; negative if n or `said` has changed
-    double[MOVED] log_said        # log of an event, by the mean of what each expert said
+    double[MOVED] predicted       # what each expert predicted
+    double rated                  # F for which the logs hold; negative if n or `predicted` changed
+    double[MOVED] log_predicted   # log of an event, by the mean of what each expert predicted
     double[MOVED] log_silent      # log of no event so far
 
 
@@ -50,9 +50,9 @@ cdef struct Wait:
     double due
     double came                   # when its event came; infinite until then
     double x                      # logit of the score
-    double mean                   # what the waiting mixture said
-    double[MOVED] said            # what each moved word said,
-    double moved                  # and the words together,
+    double mean                   # what the waiting mixture predicted
+    double[MOVED] predicted       # the moved estimates,
+    double moved                  # and all of them together,
     double corrected              # and what the correction made of that
     int64_t serial                # its slice
     int64_t cell                  # its cell there
@@ -64,11 +64,11 @@ cdef class Awaited:
 
 cdef class PendingKernel:
     cdef readonly int silence     # the outcome that is never announced
-    cdef double[MOVED + 1] w      # weights: of the waiting word, of each moved one
+    cdef double[MOVED + 1] w      # weights: of the waiting estimate, of each moved one
     cdef double[MOVED] c          # how far each moves the logit
     cdef double[MOVED] recent     # how likely each made what is pending, by log likelihood
     cdef double[RANGES][AGES] H   # ages at which events of a range came, faded
-    cdef Correction correction    # of the words together
+    cdef Correction correction    # of the estimates together
     cdef double waiting           # predictions that wait for their deadlines
     cdef double span              # mean span from prediction to deadline
     cdef double reference         # the first span
@@ -78,9 +78,9 @@ cdef class PendingKernel:
     cdef Seen *seen               # scratch of a fit
     cdef Py_ssize_t seen_room
 
-    cdef double moved(self, double mean, const double *said) noexcept nogil
+    cdef double moved(self, double mean, const double *predicted) noexcept nogil
     cdef double mixed(self, double probability, double mean) noexcept nogil
-    cdef void words(self, double mean, double *said) noexcept nogil
+    cdef void estimates(self, double mean, double *predicted) noexcept nogil
     cdef Cell *find(self, const Wait *wait) noexcept nogil
     cdef Cell *cell_of(self, Wait *wait) noexcept nogil
     cdef int make_room(self) except -1

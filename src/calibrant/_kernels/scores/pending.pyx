@@ -9,28 +9,28 @@ at the deadline. A prediction of age u whose event has probability p has announc
 probability q = p F(u). So of n predictions of one age, the number that have announced an event is
 binomial, and its likelihood knows about the present without believing the silence too early.
 
-The experts: the waiting mixture's word m, and MOVED words sigmoid(logit m + c). Each c maximises the
-likelihood of the last 4 spans (a span is the mean time to the deadline), a prediction of age a
-counting exp(-a / (memory * span)), minus 0.15 c^2. With `came` of n predictions announced, the slope
-in c is (1 - p) / (1 - q) (came - n q), and its mean curvature n q (1 - p)^2 / (1 - q): two Newton
-steps, each at most 1/2, whenever a slice of 1/30 span is over. Predictions are counted in cells, by
-slice, range of scores and span, so memory is bounded and a fit costs the same at any rate of
-predictions. m is asked anew at each fit: what the waiting mixture has learned meanwhile is not
-learned twice.
+The experts: the waiting mixture's estimate m, and MOVED estimates sigmoid(logit m + c). Each c
+maximises the likelihood of the last 4 spans (a span is the mean time to the deadline), a prediction
+of age a counting exp(-a / (memory * span)), minus 0.15 c^2. With `came` of n predictions announced,
+the slope in c is (1 - p) / (1 - q) (came - n q), and its mean curvature n q (1 - p)^2 / (1 - q):
+two Newton steps, each at most 1/2, whenever a slice of 1/30 span is over. Predictions are counted
+in cells, by slice, range of scores and span, so memory is bounded and a fit costs the same at any
+rate of predictions. m is asked anew at each fit: what the waiting mixture has learned meanwhile is
+not learned twice.
 
 F is learned from events at their deadlines (`delays.pyx`).
 
-The weights are learned at the deadlines: multiplied by each word's likelihood, to the power 0.3,
-and moved by SHARE towards their start. F may be wrong, and so may everything learned from it: what
-keeps the mixture near the waiting word are these weights alone. Among themselves, the moved words
-are weighed also by how likely they made what is pending, which tells within a part of a span that
-the world has changed.
+The weights are learned at the deadlines: multiplied by each estimate's likelihood, to the power
+0.3, and moved by SHARE towards their start. F may be wrong, and so may everything learned from it:
+what keeps the mixture near the waiting estimate are these weights alone. Among themselves, the
+moved estimates are weighed also by how likely they made what is pending, which tells within a part
+of a span that the world has changed.
 
-All these words follow the recent past more closely than the future will. What they say together is
-corrected by what deadlines have shown about such words (`correction.pyx`).
+All these estimates follow the recent past more closely than the future will. What they say together
+is corrected by what deadlines have shown about such estimates (`correction.pyx`).
 
 Measured only (`benchmarks/silence.md`); proved is what the weights give: at any time, a log loss at
-the deadlines of at most the waiting word's, plus what delayed weights may lose.
+the deadlines of at most the waiting estimate's, plus what delayed weights may lose.
 """
 
 from libc.math cimport INFINITY, exp, floor, isfinite, log, log1p, log2, pow
@@ -43,7 +43,7 @@ from calibrant._kernels.scores.correction cimport (
     FEATURES,
     correction_learn,
     correction_start,
-    correction_word,
+    correction_estimate,
 )
 from calibrant._kernels.scores.delays cimport (
     AGES,
@@ -61,11 +61,11 @@ cdef double SHARE = 5e-5          # share of the weight that returns to the star
 cdef double ENOUGH = 10.0         # events at their deadlines before anything is fitted
 cdef double PARTS = 30.0          # slices of a span
 cdef double WINDOW = 4.0          # spans that a fit looks back
-cdef double RECENT = 0.3          # spans over which the moved words are compared
+cdef double RECENT = 0.3          # spans over which the moved estimates are compared
 cdef double SPAN_FORGET = 0.01    # rate at which the mean span follows
 cdef double LONGEST = 0.5         # step of c
 cdef double PRIOR = 0.3            # curvature of what keeps c near 0
-cdef double WAITING = 0.1          # first weight of the waiting mixture's word
+cdef double WAITING = 0.1          # first weight of the waiting mixture's estimate
 cdef double LEAST = 1e-9
 cdef double[MOVED + 1] PRIORS     # where the weights start
 PRIORS[:] = [WAITING] + [(1.0 - WAITING) / MOVED] * MOVED
@@ -105,7 +105,7 @@ cdef class Awaited:
 
 
 cdef class PendingKernel:
-    """The delays of events, what is pending, and the words that follow from both."""
+    """The delays of events, what is pending, and the estimates that follow from both."""
 
     def __cinit__(self, *args, **kwargs):
         cdef Py_ssize_t i
@@ -127,34 +127,34 @@ cdef class PendingKernel:
 
     # -- a prediction ---------------------------------------------------------------------------
 
-    cdef void words(self, double mean, double *said) noexcept nogil:
+    cdef void estimates(self, double mean, double *predicted) noexcept nogil:
         """Compute what each moved expert says where the waiting mixture says `mean`."""
         cdef double x = logit(within(mean))
         cdef Py_ssize_t i
         for i in range(MOVED):
-            said[i] = within(sigmoid(x + self.c[i]))
+            predicted[i] = within(sigmoid(x + self.c[i]))
 
-    cdef double moved(self, double p, const double *said) noexcept nogil:
-        """Return what all words say of an event: the waiting mixture's p, and the moved ones."""
-        cdef double top = -INFINITY, total = 0.0, word = 0.0, weight
+    cdef double moved(self, double p, const double *predicted) noexcept nogil:
+        """Return the mean of all estimates of an event: the waiting mixture's p, and the moved."""
+        cdef double top = -INFINITY, total = 0.0, estimate = 0.0, weight
         cdef Py_ssize_t i
         for i in range(MOVED):
             top = max(top, self.recent[i])
         for i in range(MOVED):
             weight = self.w[i + 1] * exp(self.recent[i] - top)
             total += weight
-            word += weight * said[i]
-        return self.w[0] * p + (1.0 - self.w[0]) * (word / total)
+            estimate += weight * predicted[i]
+        return self.w[0] * p + (1.0 - self.w[0]) * (estimate / total)
 
     cdef double mixed(self, double probability, double mean) noexcept nogil:
-        """Return the word for an outcome 1, where the waiting mixture says `mean` to a score."""
-        cdef double[MOVED] said
+        """Return the estimate of an event, where the waiting mixture says `mean` to a score."""
+        cdef double[MOVED] predicted
         cdef double x = logit(within(1.0 - probability if self.silence else probability))
         cdef double m = within(1.0 - mean if self.silence else mean), q
         cdef double trust = self.correction.trust
-        self.words(m, said)
-        q = within(self.moved(m, said))
-        q = trust * q + (1.0 - trust) * correction_word(&self.correction, x, m, q)
+        self.estimates(m, predicted)
+        q = within(self.moved(m, predicted))
+        q = trust * q + (1.0 - trust) * correction_estimate(&self.correction, x, m, q)
         return 1.0 - q if self.silence else q
 
     cdef Cell *cell_of(self, Wait *wait) noexcept nogil:
@@ -234,7 +234,7 @@ cdef class PendingKernel:
     cdef Py_ssize_t look(self, double now, const double *base, const double *x) noexcept nogil:
         """Note what both steps of a fit need of each cell; return how many cells there are.
 
-        Also compares what the moved experts said of them.
+        Also compares what the moved experts predicted of them.
         """
         cdef double[RANGES * (AGES + 1)] F
         cdef double[MOVED] fade
@@ -262,16 +262,17 @@ cdef class PendingKernel:
                 seen.b = base[k] + cell.x / cell.n - x[k]
                 if cell.rated != seen.f:  # seldom so: after the deadline, F stays 1
                     for e in range(MOVED):
-                        p = cell.said[e] / cell.n
+                        p = cell.predicted[e] / cell.n
                         if cell.rated < 0.0:
-                            cell.log_said[e] = log(p)
+                            cell.log_predicted[e] = log(p)
                         cell.log_silent[e] = log1p(-p * seen.f)
                     cell.rated = seen.f
                 weight = exp(-age / recent)
                 for e in range(MOVED):
                     seen.weight[e] = exp(-age / fade[e])
                     self.recent[e] += weight * (
-                        cell.came * cell.log_said[e] + (cell.n - cell.came) * cell.log_silent[e]
+                        cell.came * cell.log_predicted[e]
+                        + (cell.n - cell.came) * cell.log_silent[e]
                     )
                 seen += 1
         return seen - self.seen
@@ -318,21 +319,21 @@ cdef class PendingKernel:
 
     @property
     def weights(self):
-        """The weight of the waiting mixture's word, and of each moved one."""
+        """The weight of the waiting mixture's estimate, and of each moved one."""
         return array_of(self.w, MOVED + 1)
 
     @property
     def factors(self):
-        """The factors of the correction: of the logits of score, waiting word and moved word, 1."""
+        """The factors of the correction: of the logits of score, waiting and moved estimate, of 1."""
         return array_of(self.correction.a, FEATURES)
 
     @property
     def trust(self):
-        """The weight of the moved word beside the corrected one."""
+        """The weight of the moved estimate beside the corrected one."""
         return self.correction.trust
 
     def mix(self, double probability, double mean):
-        """Return the word where the waiting mixture says `mean` to a score; changes nothing."""
+        """Return the estimate where the waiting mixture says `mean` to a score; changes nothing."""
         return self.mixed(probability, mean)
 
     def open(self, double probability, double mean, double at, double due):
@@ -353,9 +354,9 @@ cdef class PendingKernel:
         wait.at, wait.due, wait.came = at, due, INFINITY
         wait.x = logit(within(1.0 - probability if self.silence else probability))
         wait.mean = within(1.0 - mean if self.silence else mean)
-        self.words(wait.mean, wait.said)
-        wait.moved = within(self.moved(wait.mean, wait.said))
-        wait.corrected = correction_word(&self.correction, wait.x, wait.mean, wait.moved)
+        self.estimates(wait.mean, wait.predicted)
+        wait.moved = within(self.moved(wait.mean, wait.predicted))
+        wait.corrected = correction_estimate(&self.correction, wait.x, wait.mean, wait.moved)
         if self.span == 0.0:
             self.span = self.reference = due - at
         cell = self.cell_of(wait)
@@ -368,7 +369,7 @@ cdef class PendingKernel:
         cell.at += at - self.slices[wait.serial % SLICES].start
         cell.span += due - at
         for i in range(MOVED):
-            cell.said[i] += wait.said[i]
+            cell.predicted[i] += wait.predicted[i]
         cell.rated = -1.0
         return 0
 
@@ -436,7 +437,7 @@ cdef class PendingKernel:
         cell.at -= wait.at - self.slices[wait.serial % SLICES].start
         cell.span -= wait.due - wait.at
         for i in range(MOVED):
-            cell.said[i] -= wait.said[i]
+            cell.predicted[i] -= wait.predicted[i]
         cell.rated = -1.0
 
     def mature(self, Awaited awaited not None):
@@ -453,7 +454,7 @@ cdef class PendingKernel:
                 &self.H[0][0], range_of(wait.x), (wait.came - wait.at) / (wait.due - wait.at)
             )
         for i in range(MOVED + 1):
-            p = wait.mean if i == 0 else wait.said[i - 1]
+            p = wait.mean if i == 0 else wait.predicted[i - 1]
             self.w[i] *= pow(p if event else 1.0 - p, POWER)
             total += self.w[i]
         for i in range(MOVED + 1):

@@ -117,10 +117,10 @@ def sane_correction(correction):
 def sane_cells(cells):
     """Whether saved cells are such as predictions leave behind."""
     n, came, _, at, span = cells.T[:5]
-    said = cells[:, 5:]
+    predicted = cells[:, 5:]
     empty = n == 0.0
     full = (came >= 0.0) & (came <= n) & (at >= -1e-6 * span) & (span > 0.0)
-    full &= ((said > 0.0) & (said < n[:, None])).all(axis=1)
+    full &= ((predicted > 0.0) & (predicted < n[:, None])).all(axis=1)
     return bool((empty | (n > 0.0) & full).all())
 
 
@@ -178,7 +178,7 @@ def load_awaited(PendingKernel kernel not None, places, cells):
                 left[at_cell] = array_of(<double *>&s.cells[each.wait.cell], CELL_SIZE)
             left[at_cell] -= [
                 1.0, isfinite(each.wait.came), each.wait.x, each.wait.at - s.start,
-                each.wait.due - each.wait.at, *array_of(each.wait.said, MOVED),
+                each.wait.due - each.wait.at, *array_of(each.wait.predicted, MOVED),
             ]
     rest = np.stack([*left.values(), np.zeros(CELL_SIZE)])
     if not sane_cells(rest) or (np.abs(rest[rest[:, 0] == 0.0][:, 5:]) > SLACK).any():
@@ -195,6 +195,6 @@ cdef bint sane_wait(const Wait *wait) noexcept nogil:
     if not (0.0 < wait.moved < 1.0 and 0.0 < wait.corrected < 1.0):
         return False
     for i in range(MOVED):
-        if not 0.0 < wait.said[i] < 1.0:
+        if not 0.0 < wait.predicted[i] < 1.0:
             return False
     return True

@@ -42,7 +42,7 @@ class RecalibrateKernel(LookingKernel):
         scores: npt.ArrayLike,
         outcomes: npt.ArrayLike,
         placed: Mask | None = ...,
-        words: Floats | None = ...,
+        estimates: Floats | None = ...,
         watched: Floats | None = ...,
     ) -> tuple[Floats, Floats, Floats]: ...
     def _copy(self) -> Copy: ...

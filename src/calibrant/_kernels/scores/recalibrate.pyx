@@ -204,7 +204,7 @@ cdef class RecalibrateKernel(LookingKernel):
         for i in range(size):
             r = rounds[i]
             late += self.lateness(r.number)  # integers, whose sum is exact in any order
-            sharp_count(&evidence, r.begun.said, r.begun.recalled[0], outcomes[i])
+            sharp_count(&evidence, r.begun.predicted, r.begun.recalled[0], outcomes[i])
             recent_count(&recalled, r.begun.recalled, r.begun.moved, outcomes[i])
             is_placed = on_grid is None or on_grid[i]
             if is_placed and safe_learn(
@@ -297,13 +297,13 @@ cdef class RecalibrateKernel(LookingKernel):
             missed += y - p
             noise += p * (1.0 - p)
             for k in range(EXPERTS):
-                q = r.begun.said[k]
+                q = r.begun.predicted[k]
                 residual[k] += y - q
                 variance[k] += q * (1.0 - q)
-            sharp_count(&evidence, r.begun.said, p, y)
+            sharp_count(&evidence, r.begun.predicted, p, y)
             recent_count(&recalled, r.begun.recalled, r.begun.moved, y)
             if known:
-                levels_say(odds, r.begun.said[1], rows.least, levelled)
+                levels_say(odds, r.begun.predicted[1], rows.least, levelled)
                 evidence_add(&regressed, levelled, y, 0.0)
             p = r.begun.s
             rows.s[i], rows.u[i], rows.v[i], rows.y[i] = p, log(p), -log1p(-p), y
@@ -361,13 +361,14 @@ cdef class RecalibrateKernel(LookingKernel):
         return self._run_means(scores, outcomes)[0]
 
     def _run_means(
-        self, scores, outcomes, placed=None, double[:, ::1] words=None, double[:, ::1] watched=None
+        self, scores, outcomes, placed=None, double[:, ::1] estimates=None,
+        double[:, ::1] watched=None
     ):
         """Play rounds of which only those marked in `placed`, a byte each, go to the grid.
 
-        Returns the predictions, the mixture's means, and the scores as probabilities. `words`, if
-        given, has two rows: the scores as probabilities that no floor has moved, which an inner
-        kernel is told and others fill in, and the smooth words. `watched` takes in its two rows
+        Returns the predictions, the mixture's means, and the scores as probabilities. `estimates`,
+        if given, has two rows: the scores as probabilities that no floor has moved, which an inner
+        kernel is told and others fill in, and the smooth estimates. `watched` takes in its two rows
         what a monitor compares: the raw score and the expected prediction. Bit for bit what the
         steps give; an outcome that is NaN is not known.
         """
@@ -382,7 +383,7 @@ cdef class RecalibrateKernel(LookingKernel):
         cdef double score, y
         cdef const unsigned char[::1] on_grid = self.mask_of(placed, rounds)
         cdef int failed = 0
-        cdef bint is_smooth = words is not None, is_watched = watched is not None
+        cdef bint is_smooth = estimates is not None, is_watched = watched is not None
         before = self._copy() if rounds > UNINTERRUPTED else None
         if rounds:
             self._open = False
@@ -395,9 +396,9 @@ cdef class RecalibrateKernel(LookingKernel):
                         score, y = s[t], p[t]
                         self.current = self.begin(score) if on_grid[t] else self.begin_mean(score)
                         if is_smooth and not self._inner:
-                            words[0, t] = self.current.raw
+                            estimates[0, t] = self.current.raw
                         if is_smooth:
-                            words[1, t] = self.smooth(words[0, t])
+                            estimates[1, t] = self.smooth(estimates[0, t])
                         if is_watched:
                             watched[0, t], watched[1, t] = self.current.raw, self.current.e
                         if not isnan(y) and on_grid[t]:

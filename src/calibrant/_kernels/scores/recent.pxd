@@ -33,12 +33,13 @@ cdef double recent_view(
 cdef double recent_smooth(
     const RecentState *state, const Recall *recall, double estimate, Events events
 ) noexcept nogil
-cdef void recent_silence(double *said, double q) noexcept nogil
+cdef void recent_silence(double *predicted, double q) noexcept nogil
 cdef void recent_learn(
-    RecentState *state, const Recall *recall, const double *said, double moved, double y, double lag
+    RecentState *state, const Recall *recall, const double *predicted, double moved, double y,
+    double lag
 ) noexcept nogil
 cdef void recent_count(
-    Evidence *evidence, const double *said, double moved, double y
+    Evidence *evidence, const double *predicted, double moved, double y
 ) noexcept nogil
 cdef void recent_weigh(RecentState *state, Evidence *evidence, double power) noexcept nogil
 cdef void recent_step(RecentState *state, const Recall *recall, double y) noexcept nogil

@@ -18,7 +18,7 @@ all rounds together, and 2e-8 a round.
 
 A prediction that was moved, because no end of the mean's gap was neutral (`safe.pyx`), says nothing
 about the experts: an opponent answers what is predicted, which follows from the past, and so the
-past tells what comes, until it is predicted. All count as having said the mixture's mean, and
+past tells what comes, until it is predicted. All count as having predicted the mixture's mean, and
 those that look at the past keep only DOUBT of their weights. Rounds that do not go to the grid
 leave them out as well.
 
@@ -104,17 +104,19 @@ cdef double recent_smooth(
     return within(m / total, recall.least)
 
 
-cdef void recent_silence(double *said, double q) noexcept nogil:
-    """Let every expert have said q, so that its outcome says nothing about them."""
+cdef void recent_silence(double *predicted, double q) noexcept nogil:
+    """Let every expert have predicted q, so that its outcome says nothing about them."""
     cdef Py_ssize_t i
     for i in range(1 + RECENTS):
-        said[i] = q
+        predicted[i] = q
 
 
 cdef void recent_learn(
-    RecentState *state, const Recall *recall, const double *said, double moved, double y, double lag
+    RecentState *state, const Recall *recall, const double *predicted, double moved, double y,
+    double lag
 ) noexcept nogil:
-    """Weigh the experts by what they `said` in the round, then let the slots of its past learn.
+    """Weigh the experts by what they `predicted` in the round, then let the slots of its past
+    learn.
 
     `recall` is what they say for the same score and past now. The round's prediction was `moved`,
     1, or not, 0.
@@ -125,19 +127,19 @@ cdef void recent_learn(
         doubt = DOUBT if lag == 0.0 else pow(DOUBT, 1.0 / slowness(lag, LAG))
         for i in range(RECENTS):
             state.w[1 + i] *= doubt
-    weigh(state.w, PRIORS, 1 + RECENTS, said, y, lag, returned(SHARE, said[0]))
+    weigh(state.w, PRIORS, 1 + RECENTS, predicted, y, lag, returned(SHARE, predicted[0]))
     recent_step(state, recall, y)
 
 
 cdef void recent_count(
-    Evidence *evidence, const double *said, double moved, double y
+    Evidence *evidence, const double *predicted, double moved, double y
 ) noexcept nogil:
     """Count how likely each expert made one outcome of many."""
     cdef Py_ssize_t i
     if moved > 0.0:
         for i in range(RECENTS):
             evidence.product[1 + i] *= DOUBT
-    evidence_add(evidence, said, y, returned(SHARE, said[0]))
+    evidence_add(evidence, predicted, y, returned(SHARE, predicted[0]))
 
 
 cdef void recent_weigh(RecentState *state, Evidence *evidence, double power) noexcept nogil:

@@ -353,7 +353,7 @@ cdef class SafeKernel:
         return safe_place(&self.grid, mean).bet
 
     def learn(self, double mean, double point, double outcome, bet=None, double late=0.0):
-        """Count an outcome for a point that was predicted for a mean, a bet unless it is said."""
+        """Count an outcome for a point that was predicted for a mean; a bet if it is one now."""
         cdef bint paid = safe_place(&self.grid, mean).bet if bet is None else bet
         if safe_learn(&self.grid, mean, point, outcome, paid, late) < 0:
             raise MemoryError

@@ -17,8 +17,8 @@ cdef struct Begun:
     double moved          # 1 if no neutral point beside the mean was predicted, else 0
     double bet            # 1 if the purse of the grid pays for it, else 0
     double past           # the last outcomes known then, as `recent.pyx` keeps them
-    double[EXPERTS] said  # what each expert said
-    double[1 + RECENTS] recalled  # what the mixture said, and each expert that looks at the past
+    double[EXPERTS] predicted  # what each expert predicted
+    double[1 + RECENTS] recalled  # the mixture's mean, and each expert that looks at the past
 
 
 cdef enum:

@@ -42,8 +42,8 @@ cdef class ScoreRound(Round):
 
     @property
     def experts(self):
-        """What each expert of the mixture said."""
-        return array_of(self.begun.said, EXPERTS)
+        """What each expert of the mixture predicted."""
+        return array_of(self.begun.predicted, EXPERTS)
 
 
 def save_rounds(rounds):
@@ -82,6 +82,6 @@ def check_rounds(places, z):
         raise ValueError("a saved prediction without its outcome is none of the saved points")
     if not (np.isin(values[:, 3:5], (0, 1)).all(axis=1) & np.isin(values[:, 5], np.arange(PASTS))).all():
         raise ValueError("a saved prediction must be moved or not, a bet or not, after a past of six outcomes")
-    said = np.delete(values, [2, 3, 4, 5], axis=1)
-    if not ((said >= LEAST) & (said <= 1.0 - LEAST)).all():
+    predicted = np.delete(values, [2, 3, 4, 5], axis=1)
+    if not ((predicted >= LEAST) & (predicted <= 1.0 - LEAST)).all():
         raise ValueError(f"a saved prediction must come from numbers in [{LEAST}, {1.0 - LEAST}]")

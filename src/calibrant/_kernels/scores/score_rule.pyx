@@ -181,13 +181,13 @@ cdef class ScoreRule(Rule):
             if isinstance(r, StagedRound):
                 staged.append(r)
         if staged:
-            words = self.groups.smooth_in_groups(
+            estimates = self.groups.smooth_in_groups(
                 np.array([(<StagedRound>r).group for r in staged]),
                 np.array([first_of(r).begun.raw for r in staged]),
                 np.array([r.story.smooth for r in staged]),
             )
-            for r, word in zip(staged, words.tolist()):
-                r.story.smooth = word
+            for r, estimate in zip(staged, estimates.tolist()):
+                r.story.smooth = estimate
 
     cpdef object group_of(self, Round r):
         """Return the name of a round's group; None without."""

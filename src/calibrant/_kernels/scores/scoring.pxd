@@ -41,7 +41,7 @@ cdef class ScoringKernel:
     cdef int64_t deferred         # how many these are
     cdef int _kind
     cdef double given             # the last score as a probability, which no floor has moved
-    cdef bint _inner              # are the scores another kernel's words, with a floor already?
+    cdef bint _inner              # are the scores another kernel's estimates, with a floor already?
     cdef double size              # mean absolute margin so far
     cdef uint64_t _seed
     cdef uint64_t _key
@@ -51,7 +51,7 @@ cdef class ScoringKernel:
     cdef bint _running            # is a thread inside `run`, with the GIL released?
     cdef Begun current            # that prediction
     cdef int64_t opened_as        # and how many came before it
-    cdef View view                # what the experts said last; mostly, its outcome comes next
+    cdef View view                # what the experts predicted last; mostly, its outcome comes next
     cdef Recall recall            # and those that look at the past
     cdef PendingKernel pending    # what silence says, None if nothing
     cdef int64_t view_age         # outcomes learned before that; -1 if the view is out of date

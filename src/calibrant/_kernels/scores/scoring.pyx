@@ -82,9 +82,9 @@ cdef class ScoringKernel:
         return s if self._inner else within(s, sharp_least(self._learned))
 
     cdef double waiting_mean(self, double s, double past) noexcept nogil:
-        """Return the mean of all experts for s after this past, and keep what each said."""
+        """Return the mean of all experts for s after this past, and keep what each predicted."""
         cdef double least = sharp_least(self._learned)
-        # An inner kernel has less evidence than the one whose word is its score.
+        # An inner kernel has less evidence than the one whose estimate is its score.
         least = min(least, s, 1.0 - s)
         self.view_age = self._learned
         sharp_view(&self.sharp, s, least, &self.view)
@@ -107,16 +107,16 @@ cdef class ScoringKernel:
         return self.view.mean if self.pending is None else self.pending.mixed(s, self.view.mean)
 
     cdef double smooth(self, double s) noexcept nogil:
-        """Return the word for ranking, for a score as a probability."""
+        """Return the estimate for ranking, for a score as a probability."""
         cdef View view
         cdef Recall recall
         cdef Events events = sharp_events(&self.sharp)
-        cdef double word
+        cdef double estimate
         sharp_view_smooth(&self.sharp, s, &view)
         recent_view(&self.recent, self.recent.past, &view, &recall)
-        word = sharp_smooth(&self.sharp, &view, events)
-        word = recent_smooth(&self.recent, &recall, word, events)
-        return word if self.pending is None else self.pending.mixed(s, word)
+        estimate = sharp_smooth(&self.sharp, &view, events)
+        estimate = recent_smooth(&self.recent, &recall, estimate, events)
+        return estimate if self.pending is None else self.pending.mixed(s, estimate)
 
     cdef Begun opened(self, double score) noexcept nogil:
         """Open the next round, with what the experts say of its score."""
@@ -125,7 +125,7 @@ cdef class ScoringKernel:
         r.s = self.above_floor(r.raw)
         r.m = self.look(r.s)
         r.moved, r.bet, r.past = 0.0, 0.0, self.recent.past
-        memcpy(r.said, self.view.p, sizeof(r.said))
+        memcpy(r.predicted, self.view.p, sizeof(r.predicted))
         memcpy(r.recalled, self.recall.p, sizeof(r.recalled))
         if self._kind == MARGIN:
             self.size = self.size_with(score)
@@ -159,7 +159,8 @@ cdef class ScoringKernel:
         """Weigh those that forecast the levels of batches, if there were any, by one outcome."""
         if self.levels.count > 0.0:
             levels_weigh_one(
-                &self.levels, self.sharp.w, r.said, sharp_returned(r.recalled[0]), y, self.sharp.lag
+                &self.levels, self.sharp.w, r.predicted, sharp_returned(r.recalled[0]), y,
+                self.sharp.lag
             )
 
     cdef void finish_mean(self, const Begun *r, double y, double late) noexcept nogil:
@@ -167,7 +168,7 @@ cdef class ScoringKernel:
         if self.view_age != self._learned or self.view.s != r.s or self.recall.past != r.past:
             self.waiting_mean(r.s, r.past)
         self.weigh_levels(r, y)
-        sharp_learn(&self.sharp, &self.view, r.said, r.recalled[0], y, late)
+        sharp_learn(&self.sharp, &self.view, r.predicted, r.recalled[0], y, late)
         recent_learn(&self.recent, &self.recall, r.recalled, r.moved, y, self.sharp.lag)
         self._learned += 1
 
@@ -212,7 +213,7 @@ cdef class ScoringKernel:
         return self.mean_begun(&opened.begun)
 
     def _refit(self, double now):
-        """Fit the words of what is pending, if a fit is due."""
+        """Fit the estimates of what is pending, if a fit is due."""
         cdef double[RANGES] x, n, means
         cdef Py_ssize_t k
         self.enter()

@@ -79,8 +79,10 @@ cdef Events sharp_events(const SharpState *state) noexcept nogil
 cdef void sharp_view_smooth(const SharpState *state, double s, View *view) noexcept nogil
 cdef double sharp_smooth(const SharpState *state, const View *view, Events events) noexcept nogil
 cdef void sharp_learn(
-    SharpState *state, const View *view, const double *said, double m, double y, double late
+    SharpState *state, const View *view, const double *predicted, double m, double y, double late
 ) noexcept nogil
-cdef void sharp_count(Evidence *evidence, const double *said, double m, double y) noexcept nogil
+cdef void sharp_count(
+    Evidence *evidence, const double *predicted, double m, double y
+) noexcept nogil
 cdef void sharp_weigh(SharpState *state, Evidence *evidence, double late) noexcept nogil
 cdef void sharp_step(SharpState *state, const View *view, double y) noexcept nogil

@@ -115,7 +115,7 @@ FADES[:] = (
 
 
 cdef double sharp_least(int64_t outcomes) noexcept nogil:
-    """Return the smallest probability that so many outcomes allow to be said."""
+    """Return the smallest probability that so many outcomes allow to be predicted."""
     cdef double least = 1.0 / (<double>outcomes + 2.0)
     return LEAST if least > LEAST else TINIEST if least < TINIEST else least
 
@@ -309,22 +309,24 @@ cdef inline void beta_step(double *a, double *A, double u, double v, double p, d
 
 
 cdef void sharp_learn(
-    SharpState *state, const View *view, const double *said, double m, double y, double late
+    SharpState *state, const View *view, const double *predicted, double m, double y, double late
 ) noexcept nogil:
-    """Weigh the experts by what they `said` in the round, m together, then let each learn.
+    """Weigh the experts by what they `predicted` in the round, m together, then let each learn.
 
     `view` is what they say for the same score now; it differs if other outcomes came in between.
-    Weights are updated from `said`, parameters from `view`. Between the prediction and its outcome,
-    `late` other predictions were made.
+    Weights are updated from `predicted`, parameters from `view`. Between the prediction and its
+    outcome, `late` other predictions were made.
     """
     state.lag += LAG_FORGET * (late - state.lag)
-    weigh(state.w, PRIORS, EXPERTS, said, y, state.lag, sharp_returned(m))
+    weigh(state.w, PRIORS, EXPERTS, predicted, y, state.lag, sharp_returned(m))
     sharp_step(state, view, y)
 
 
-cdef void sharp_count(Evidence *evidence, const double *said, double m, double y) noexcept nogil:
+cdef void sharp_count(
+    Evidence *evidence, const double *predicted, double m, double y
+) noexcept nogil:
     """Count how likely each expert made one outcome of many."""
-    evidence_add(evidence, said, y, sharp_returned(m))
+    evidence_add(evidence, predicted, y, sharp_returned(m))
 
 
 cdef void sharp_weigh(SharpState *state, Evidence *evidence, double late) noexcept nogil:

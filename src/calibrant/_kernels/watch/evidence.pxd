@@ -28,7 +28,7 @@ cdef struct Cell:
 
 cdef struct Range:               # what a range saw since the evidence started anew
     double n
-    double said                  # sum of p
+    double predicted             # sum of p
     double happened              # sum of y
     double V                     # sum of (y - p - the mean of that before)^2
     double spread                # sum of p (1 - p)

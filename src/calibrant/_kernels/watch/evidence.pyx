@@ -254,7 +254,7 @@ cdef void bet_on_slopes(Evidence *v, const Bets *bets, float add) noexcept nogil
 # -- ranges -------------------------------------------------------------------------------------
 
 cdef inline double mean_residual(const Range *own) noexcept nogil:
-    return (own.happened - own.said) / own.n if own.n > 0.0 else 0.0
+    return (own.happened - own.predicted) / own.n if own.n > 0.0 else 0.0
 
 
 cdef void count_outcome(Evidence *v, Py_ssize_t r, double p, double y) noexcept nogil:
@@ -264,7 +264,7 @@ cdef void count_outcome(Evidence *v, Py_ssize_t r, double p, double y) noexcept 
     cdef double x = y - p
     guess = min(max(guess, -p), 1.0 - p)
     own.n += 1.0
-    own.said += p
+    own.predicted += p
     own.happened += y
     own.V += (x - guess) * (x - guess)
     own.spread += p * (1.0 - p)

@@ -14,7 +14,7 @@ cdef struct KeyCell:
 cdef struct Late:                # of a key whose outcomes wait, or did lately
     uint32_t open                # how many wait
     float D                      # the most that waited lately
-    float said[SIDES]            # the mean of its last predictions
+    float predicted[SIDES]       # the mean of its last predictions
     float escrow[SIDES]          # what the stakes of all its bets may lose
     uint32_t named               # a bit a side: did cash name it, and is that not yet lost?
 
@@ -34,7 +34,7 @@ cdef class KeyEvidence:
     cdef Late *late              # by slot; NULL until a round waits
     cdef Py_ssize_t room         # keys there is room for
     cdef Py_ssize_t count        # keys there are
-    cdef object held             # the array that cells for reading only stand in, or None
+    cdef object held             # the array that read-only cells stand in, or None
     cdef double tolerance
     cdef double alpha
     cdef double goal             # the mean of the bets that names a key

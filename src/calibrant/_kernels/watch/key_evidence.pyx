@@ -33,7 +33,7 @@ from calibrant._kernels.watch.pots cimport FORGET, share_of_losses
 cdef enum:
     KEY_STEPS = KEY_TILTS // 2   # tilts a direction
     LEAST_ROOM = 512
-    MEMORY = 16                  # predictions that `said` is a mean of, about
+    MEMORY = 16                  # predictions that `predicted` is a mean of, about
 
 cdef float[KEY_TILTS] B          # factors of the odds
 B[0], B[1], B[2], B[3] = <float>exp(0.25), <float>exp(1.0), <float>exp(-0.25), <float>exp(-1.0)
@@ -46,7 +46,7 @@ KEY_CELL = np.dtype([("M", "<f4", KEY_TILTS), ("S", "<f4"), ("n", "<u4")])
 assert KEY_CELL.itemsize == sizeof(KeyCell) == 24
 #: What a key knows of those of its rounds that wait.
 LATE = np.dtype([
-    ("open", "<u4"), ("D", "<f4"), ("said", "<f4", SIDES), ("escrow", "<f4", SIDES),
+    ("open", "<u4"), ("D", "<f4"), ("predicted", "<f4", SIDES), ("escrow", "<f4", SIDES),
     ("named", "<u4"),
 ])
 assert LATE.itemsize == sizeof(Late) == 28
@@ -105,7 +105,7 @@ cdef void play_cell(
 
 
 cdef double stake_cell(
-    KeyCell *cell, double p, double tolerance, float add, double D, double said, float *stakes
+    KeyCell *cell, double p, double tolerance, float add, double D, double predicted, float *stakes
 ) noexcept nogil:
     """Stake on a round of one side of a key; return what that may lose."""
     cdef double loss, share, escrow = 0.0
@@ -114,8 +114,8 @@ cdef double stake_cell(
         cell.M[k] += add
         loss = 1.0 - <double>worst(k, p, tolerance)
         share = share_of_losses(
-            D, 1.0 - <double>worst(k, said, tolerance),
-            1.0 - <double>worst((k + KEY_STEPS) % KEY_TILTS, said, tolerance),
+            D, 1.0 - <double>worst(k, predicted, tolerance),
+            1.0 - <double>worst((k + KEY_STEPS) % KEY_TILTS, predicted, tolerance),
             LEVERAGES[k % KEY_STEPS],
         )
         stakes[k] = rounded_down(share * <double>cell.M[k])
@@ -263,21 +263,21 @@ cdef class KeyEvidence:
         """Stake on a round that waits from now on."""
         cdef float add = <float>granted(self.alpha, self.asked)
         cdef Late *late = &self.late[slot]
-        cdef double said[SIDES]
+        cdef double predicted[SIDES]
         cdef Py_ssize_t side
-        said[0], said[1] = raw, expected
+        predicted[0], predicted[1] = raw, expected
         if late.D <= 1.0 and not late.open:
-            late.said[0], late.said[1] = <float>raw, <float>expected
+            late.predicted[0], late.predicted[1] = <float>raw, <float>expected
             late.named = 0
             self.name(slot)
         for side in range(SIDES):
-            late.said[side] += (<float>said[side] - late.said[side]) / MEMORY
+            late.predicted[side] += (<float>predicted[side] - late.predicted[side]) / MEMORY
         late.open += 1
         late.D = max(late.D - <float>FORGET, <float>late.open)
         for side in range(SIDES):
             late.escrow[side] += <float>stake_cell(
-                &self.cells[slot * SIDES + side], said[side], self.tolerance, add, late.D,
-                late.said[side], stakes.s[side],
+                &self.cells[slot * SIDES + side], predicted[side], self.tolerance, add, late.D,
+                late.predicted[side], stakes.s[side],
             )
         stakes.waits = True
         self.note(number, raw, expected, NAN)
@@ -435,7 +435,7 @@ cdef class KeyEvidence:
     def load(self, cells, late, int64_t asked, int64_t heard, bint copy=True):
         """Take over what `cells_of_keys` and `late_of_keys` returned and was checked; when new.
 
-        Without a copy it stands on the cells, and is for reading only.
+        Without a copy it stands on the cells and is read-only.
         """
         cdef const char[::1] rows = cells.reshape(-1).view(np.int8), late_rows = late.view(np.int8)
         cdef Py_ssize_t count = len(cells)

@@ -1,10 +1,10 @@
-"""How likely a word made an outcome."""
+"""How likely an estimate made an outcome."""
 
 from libc.math cimport exp, log, log1p
 
 
 cdef inline double likelihood(double p, double y, double power) noexcept nogil:
-    """Return the likelihood of y where p was said, to a power."""
+    """Return the likelihood of y where p was predicted, to a power."""
     if y == 1.0 and power == 1.0:
         return p
     if y == 0.0 and power == 1.0:

@@ -97,7 +97,7 @@ cdef struct Course:              # where a monitor stands, besides its evidence
     # The open episode.
     bint is_open
     Py_ssize_t named             # its cell; CELLS + g is group g
-    int direction                # 0: more happened than was said; 1: less
+    int direction                # 0: more happened than was predicted; 1: less
     double margin                # the factor B of the odds
     double L
     double L_loss, L_D           # as a pot has them

@@ -72,7 +72,7 @@ class ContextTree(Forecaster, ContextTreeKernel):
 
     Willems, Shtarkov & Tjalkens (1995), The context-tree weighting method: basic properties. Its
     log loss exceeds that of any such chain by a known amount for each of its contexts (their
-    Theorem 2). Nothing is said of calibration, and it forgets nothing.
+    Theorem 2). Nothing is predicted of calibration, and it forgets nothing.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The shards of a fleet as pages, so that a commit writes only what changed.
 
 A page is named by its shard, its array and its number. An array that is longer than a page is cut
-into pages; all shorter ones of a shard, and what is said about every array, stand together in one
+into pages; all shorter ones of a shard, and the description of every array, stand together in one
 page, which has no array's name.
 """
 

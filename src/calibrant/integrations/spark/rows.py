@@ -103,8 +103,8 @@ def _played(
     waits, due = (holds & ID) != 0, None
     if not has_deadlines(fleet):
         if is_whole.all():
-            said = fleet.run(keys, scores, outcomes, at=times)
-            return said, np.full(len(rows), None, dtype=object)
+            predicted = fleet.run(keys, scores, outcomes, at=times)
+            return predicted, np.full(len(rows), None, dtype=object)
         waits &= ~is_whole  # so that it does not matter which rows come together
     elif "due" in rows:
         due = rows["due"].to_numpy() / 1e6

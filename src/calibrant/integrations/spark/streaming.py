@@ -36,7 +36,7 @@ CONFIGURATION = {
 
 
 class History(NamedTuple):
-    """What was said of each row of a history, and the state that a stream starts from.
+    """What was predicted of each row of a history, and the state that a stream starts from.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def recalibrate_batch(
 ) -> History:
     """Return the predictions of a history, and the state from which a stream goes on.
 
-    The arguments are those of `recalibrate`, and so is what is said of each row. A task's rows
+    The arguments are those of `recalibrate`, and so is what is predicted of each row. A task's rows
     must fit into the memory of one worker. Both frames come from one computation, which is kept
     between their uses, on disk if need be.
 

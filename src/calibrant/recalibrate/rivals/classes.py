@@ -65,12 +65,12 @@ class OnlineRival(ClassRival):
 
     def _rows(self, p: Floats, y: Labels, late: int) -> Floats:
         self._start(p.shape[1])
-        said, x = np.empty_like(p), np.log(p)
+        predicted, x = np.empty_like(p), np.log(p)
         for t in range(len(p)):
-            said[t] = self._predict(x[t])
+            predicted[t] = self._predict(x[t])
             if t >= late:
                 self._learn(x[t - late], int(y[t - late]))
-        return said
+        return predicted
 
     @abstractmethod
     def _start(self, classes: int) -> None:
@@ -220,14 +220,14 @@ class ClassRefit(ClassRival):
         self.every = check_integer("every", every, 1)
 
     def _rows(self, p: Floats, y: Labels, late: int) -> Floats:
-        said = p.copy()
+        predicted = p.copy()
         for start in range(self.every, len(p), self.every):
             known = start - late
             if known > 0:
                 past = slice(max(0, known - self.window), known)
                 now = slice(start, start + self.every)
-                said[now] = fitted(self.method, p[past], y[past], p[now])
-        return said
+                predicted[now] = fitted(self.method, p[past], y[past], p[now])
+        return predicted
 
 
 def fitted(method: str, p: Floats, y: Labels, new: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 Each tracks every level by itself, with the residual as its score, as their sources do for one. None
 of the sources says what to do about outcomes that come late: these are used when they come, in the
-state of that moment, and level by level against what was said.
+state of that moment, and level by level against what was predicted.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class NumberRival(ABC):
         m = as_numbers(forecasts, "forecasts", missing=False)
         y = as_numbers(outcomes, "outcomes", missing=False)
         check_same_length("forecasts", len(m), "outcomes", len(y))
-        said = self._quantiles(y - m, check_integer("late", late, 0))
-        return np.asarray(m[:, None] + said)
+        predicted = self._quantiles(y - m, check_integer("late", late, 0))
+        return np.asarray(m[:, None] + predicted)
 
 
 class SplitConformal(NumberRival):

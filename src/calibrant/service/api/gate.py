@@ -142,7 +142,7 @@ def token_of(headers: dict[bytes, bytes], method: str) -> str | None:
     """Return the token of a request.
 
     A browser asks its user for it as a password, and sends it with any request that a page makes:
-    such a token is good for reading only.
+    such a token is read-only.
     """
     kind, _, value = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     if kind.lower() == "bearer" and value:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import NamedTuple
 
 from calibrant.service.service import Service
-from calibrant.service.store.ownership import Held, chosen
+from calibrant.service.store.ownership import OwnedStream, chosen
 from calibrant.service.store.postgres import PostgresStore
 from calibrant.service.store.records import StoreError, StreamRow
 from calibrant.service.stream import models
@@ -100,7 +100,7 @@ class Member:
         owners = {each.name: each.url for each in held}
         return View(processes, owners, began, self._since)
 
-    def _take(self, row: Held) -> None:
+    def _take(self, row: OwnedStream) -> None:
         """Become the owner of a stream, unless another is quicker."""
         owner, number = self.service.owner, row.number
         if not owner.ask(lambda: self.store.take(number)).result():
@@ -141,7 +141,7 @@ class Member:
             found = service.owner.ask(lambda: service.summaries(names & own.keys())).result()
             self.store.post({each["name"]: json.dumps(each) for each in found})
 
-    def _read_posts(self, held: list[Held]) -> None:
+    def _read_posts(self, held: list[OwnedStream]) -> None:
         """Read the summaries of others' streams."""
         foreign = {each.name for each in held if each.url != self.url}
         news: dict[str, models.Summary] = {}

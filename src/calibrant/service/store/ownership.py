@@ -49,7 +49,7 @@ POST: LiteralString = """INSERT INTO summaries (stream, changed, body)
 POSTED: LiteralString = "SELECT stream, changed, body FROM summaries WHERE changed > %s"
 
 
-class Held(NamedTuple):
+class OwnedStream(NamedTuple):
     """A stream, and where its owner is; None if it has none."""
 
     number: int

@@ -193,9 +193,9 @@ class PostgresStore(Store):
         """Return where the processes are that serve this database."""
         return [row[0] for row in self._rows(ownership.HERE)]
 
-    def held(self) -> list[ownership.Held]:
+    def held(self) -> list[ownership.OwnedStream]:
         """Return all streams and where their owners are."""
-        return [ownership.Held(*row) for row in self._rows(ownership.HELD)]
+        return [ownership.OwnedStream(*row) for row in self._rows(ownership.HELD)]
 
     def take(self, stream: int) -> bool:
         """Try to become the owner of a stream, and return whether that is so."""

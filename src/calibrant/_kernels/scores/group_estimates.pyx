@@ -1,9 +1,10 @@
-"""The words of a recalibrator's groups: what a group's own outcomes add to the word of the whole.
+"""The estimates of a recalibrator's groups: what a group's own outcomes add to the estimate of the
+whole.
 
 Groups are the keys of one level of a fleet, and follow its rule (`fleet_rule.pyx`), but without its
-curves: one that a group has of its own is a stage of its own. The word of the whole comes from
+curves: one that a group has of its own is a stage of its own. The estimate of the whole comes from
 another kernel and is remembered with the round; a late outcome is learned from what the experts of
-the group say of that word now.
+the group say of that estimate now.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -19,35 +20,35 @@ from calibrant._kernels.fleet.fleet_level cimport Level, key_at
 from calibrant._kernels.fleet.fleet_level import KEY
 from calibrant._kernels.fleet.fleet_rounds import OPENED
 from calibrant._kernels.fleet.fleet_rule cimport (
-    MOST_LATE, OFFSETS, SLOPES, SLOPES_AT, WORD_AT, Key, Pool, Views, key_learn, key_start, key_view,
-    key_weights,
+    ESTIMATE_AT, MOST_LATE, OFFSETS, SLOPES, SLOPES_AT, Key, Pool, Views, key_learn, key_start,
+    key_view, key_weights,
 )
 from calibrant._kernels.kernel cimport UNINTERRUPTED
 from calibrant._kernels.scores.mixing cimport within
 from calibrant._kernels.scores.sharp cimport sharp_least
 
-#: Prior weight of the word of the whole. More than in a fleet: of few groups that are alike, there may
-#: not be outcomes enough to find out that they are.
-WORD = 0.5
+#: Prior weight of the estimate of the whole. More than in a fleet: of few groups that are alike,
+#: there may not be outcomes enough to find out that they are.
+ESTIMATE = 0.5
 cdef double TINIEST = sharp_least(1 << 62)
 
 
-# What is remembered of a word until its outcome comes.
-cdef struct Word:
+# What is remembered of an estimate until its outcome comes.
+cdef struct Estimate:
     int64_t number                  # how many predictions of groups came before
     int64_t age                     # outcomes learned before
     int64_t slot                    # of its group
-    double mean                     # the word
-    Views views                     # what the experts of the group said
+    double mean                     # the estimate
+    Views views                     # what the experts of the group predicted
 
-#: A word that waits for its outcome, as NumPy sees it.
-SAID = np.dtype(
+#: An estimate that waits for its outcome, as NumPy sees it.
+PREDICTED = np.dtype(
     [
         ("number", "<i8"), ("age", "<i8"), ("slot", "<i8"), ("mean", "<f8"),
         ("views", OPENED["views"].base),
     ]
 )
-assert SAID.itemsize == sizeof(Word) and KEY.itemsize == sizeof(Key)
+assert PREDICTED.itemsize == sizeof(Estimate) and KEY.itemsize == sizeof(Key)
 
 
 cdef inline double logit(double p) noexcept nogil:
@@ -57,15 +58,15 @@ cdef inline double logit(double p) noexcept nogil:
 
 @cython.final
 @cython.freelist(64)
-cdef class WordRound:
-    """A word whose outcome is still to come, to be kept in Python."""
+cdef class EstimateRound:
+    """An estimate whose outcome is still to come, to be kept in Python."""
 
-    cdef Word word
+    cdef Estimate estimate
 
     @property
     def mean(self):
-        """What was said."""
-        return self.word.mean
+        """What was predicted."""
+        return self.estimate.mean
 
 
 cdef class Copy:
@@ -77,7 +78,7 @@ cdef class Copy:
     cdef object slots, keys
 
 
-cdef class GroupWords(Level):
+cdef class GroupEstimates(Level):
     """What is known of each group, by slot, and what all groups share."""
 
     cdef int64_t _rounds            # predictions made in groups
@@ -108,19 +109,19 @@ cdef class GroupWords(Level):
     # -- the round ------------------------------------------------------------------------------
 
     cdef double look(self, const Key *key, double m, double s, Views *views) noexcept nogil:
-        """Return the group's word where the whole says m of the score s."""
+        """Return the group's estimate where the whole says m of the score s."""
         cdef double k = key_view(&self.pool, key, NULL, logit(m), logit(s), views)
         # No further than so many outcomes allow, or than the whole went itself.
         return within(k, min(sharp_least(self._learned), m, 1.0 - m))
 
-    cdef void open(self, Word *w, int64_t slot, double m, double s) noexcept nogil:
+    cdef void open(self, Estimate *w, int64_t slot, double m, double s) noexcept nogil:
         cdef Key *key = key_at(self, slot)
         w.number, w.age, w.slot = self._rounds, self._learned, slot
         w.mean = self.look(key, m, s, &w.views)
         key.made += 1
         self._rounds += 1
 
-    cdef void close(self, const Word *w, double y) noexcept nogil:
+    cdef void close(self, const Estimate *w, double y) noexcept nogil:
         cdef double late = <double>(self._rounds - w.number - 1)
         cdef const Views *now = &w.views
         cdef Key *key = key_at(self, w.slot)
@@ -133,35 +134,37 @@ cdef class GroupWords(Level):
 
     def begin(self, int64_t slot, double mean, double score):
         """Open the next round of a group; the whole says `mean` of the score, a probability."""
-        cdef WordRound r = WordRound.__new__(WordRound)
-        self.open(&r.word, slot, mean, score)
+        cdef EstimateRound r = EstimateRound.__new__(EstimateRound)
+        self.open(&r.estimate, slot, mean, score)
         return r
 
-    def finish(self, WordRound opened not None, double outcome):
+    def finish(self, EstimateRound opened not None, double outcome):
         """Learn the outcome of a round."""
-        self.close(&opened.word, outcome)
+        self.close(&opened.estimate, outcome)
 
     def run(self, const int64_t[::1] slots, const double[::1] means, const double[::1] scores,
-            const double[::1] outcomes, double[:, ::1] words=None):
+            const double[::1] outcomes, double[:, ::1] estimates=None):
         """Play rounds of many groups, each learned after it if its outcome is not NaN.
 
-        Returns the words, and how many outcomes each group had learned before. `words`, if given,
-        has the scores, which no floor has moved, and the smooth words of the whole; those of the
-        groups take the place of the latter. Bit for bit the steps.
+        Returns the estimates, and how many outcomes each group had learned before. `estimates`, if
+        given, has the scores, which no floor has moved, and the smooth estimates of the whole;
+        those of the groups take the place of the latter. Bit for bit the steps.
         """
         cdef Py_ssize_t rows = slots.shape[0], start = 0, stop, i
-        said, known = np.empty(rows), np.empty(rows, dtype=np.int64)
-        cdef double[::1] k = said
+        predicted, known = np.empty(rows), np.empty(rows, dtype=np.int64)
+        cdef double[::1] k = predicted
         cdef int64_t[::1] before = known
-        cdef bint is_smooth = words is not None
-        cdef Word w
+        cdef bint is_smooth = estimates is not None
+        cdef Estimate w
         while start < rows:
             stop = min(start + UNINTERRUPTED, rows)
             with nogil:
                 for i in range(start, stop):
                     before[i] = key_at(self, slots[i]).learned
                     if is_smooth:
-                        words[1, i] = self.smooth(key_at(self, slots[i]), words[1, i], words[0, i])
+                        estimates[1, i] = self.smooth(
+                            key_at(self, slots[i]), estimates[1, i], estimates[0, i]
+                        )
                     self.open(&w, slots[i], means[i], scores[i])
                     k[i] = w.mean
                     if not isnan(outcomes[i]):
@@ -169,23 +172,23 @@ cdef class GroupWords(Level):
             start = stop
             if start < rows:
                 PyErr_CheckSignals()
-        return said, known
+        return predicted, known
 
     # -- looking --------------------------------------------------------------------------------
 
-    cdef double smooth(self, const Key *key, double word, double score) noexcept nogil:
-        """Return the group's word for ranking, given that of the whole."""
+    cdef double smooth(self, const Key *key, double estimate, double score) noexcept nogil:
+        """Return the group's estimate for ranking, given that of the whole."""
         cdef Views views
-        return key_view(&self.pool, key, NULL, logit(word), logit(score), &views)
+        return key_view(&self.pool, key, NULL, logit(estimate), logit(score), &views)
 
     def look_many(self, const int64_t[::1] slots, const double[::1] means,
                   const double[::1] scores, bint smooth=False):
-        """Return the words of groups as things stand now; a slot of -1 is a group never seen.
+        """Return the estimates of groups as things stand now; a slot of -1 is a group never seen.
 
-        Smooth words are as fine as those of the whole: no floor moves them. Changes nothing.
+        Smooth estimates are as fine as those of the whole: no floor moves them. Changes nothing.
         """
-        said = np.empty(slots.shape[0])
-        cdef double[::1] k = said
+        predicted = np.empty(slots.shape[0])
+        cdef double[::1] k = predicted
         cdef const Key *key
         cdef Key fresh
         cdef Views views
@@ -197,16 +200,16 @@ cdef class GroupWords(Level):
                 k[i] = self.smooth(key, means[i], scores[i])
             else:
                 k[i] = self.look(key, means[i], scores[i], &views)
-        return said
+        return predicted
 
     def weights(self, int64_t slot):
-        """Return how much the word of the whole and each expert of a group is heard."""
+        """Return how much the estimate of the whole and each expert of a group is heard."""
         cdef Key fresh
         cdef const float *w
         cdef int i
         key_start(&fresh, 0)
         w = key_weights(&self.pool, key_at(self, slot) if 0 <= slot < self.count else &fresh)
-        experts = [WORD_AT, *range(OFFSETS), *range(SLOPES_AT, SLOPES_AT + SLOPES)]
+        experts = [ESTIMATE_AT, *range(OFFSETS), *range(SLOPES_AT, SLOPES_AT + SLOPES)]
         return np.array([w[i] for i in experts], dtype=np.float64)
 
     # -- going back -----------------------------------------------------------------------------
@@ -241,32 +244,32 @@ cdef class GroupWords(Level):
         self._rounds, self._learned = rounds, learned
 
     def as_if(self, int64_t slot, double mean, double score):
-        """Return a round as if it had just begun, for one that was saved without a word."""
-        cdef WordRound r = WordRound.__new__(WordRound)
-        r.word.number, r.word.age, r.word.slot = self._rounds - 1, self._learned, slot
-        r.word.mean = self.look(key_at(self, slot), mean, score, &r.word.views)
+        """Return a round as if it had just begun, for one that was saved without an estimate."""
+        cdef EstimateRound r = EstimateRound.__new__(EstimateRound)
+        r.estimate.number, r.estimate.age, r.estimate.slot = self._rounds - 1, self._learned, slot
+        r.estimate.mean = self.look(key_at(self, slot), mean, score, &r.estimate.views)
         return r
 
 
-def save_words(rounds):
-    """Return rounds that wait as an array of SAID."""
-    found = np.zeros(len(rounds), dtype=SAID)
+def save_estimates(rounds):
+    """Return rounds that wait as an array of PREDICTED."""
+    found = np.zeros(len(rounds), dtype=PREDICTED)
     cdef unsigned char[::1] to = found.view(np.uint8)
     cdef Py_ssize_t i
-    cdef WordRound r
+    cdef EstimateRound r
     for i, r in enumerate(rounds):
-        memcpy(&to[i * sizeof(Word)], &r.word, sizeof(Word))
+        memcpy(&to[i * sizeof(Estimate)], &r.estimate, sizeof(Estimate))
     return found
 
 
-def load_words(found):
-    """Return the rounds that `save_words` saved."""
+def load_estimates(found):
+    """Return the rounds that `save_estimates` saved."""
     cdef const unsigned char[::1] of = np.ascontiguousarray(found).view(np.uint8)
     cdef Py_ssize_t i
-    cdef WordRound r
+    cdef EstimateRound r
     rounds = []
     for i in range(len(found)):
-        r = WordRound.__new__(WordRound)
-        memcpy(&r.word, &of[i * sizeof(Word)], sizeof(Word))
+        r = EstimateRound.__new__(EstimateRound)
+        memcpy(&r.estimate, &of[i * sizeof(Estimate)], sizeof(Estimate))
         rounds.append(r)
     return rounds
