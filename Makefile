@@ -13,6 +13,8 @@ SOURCES := $(shell find src -type f ! -path '*/__pycache__/*') meson.build pypro
 # uv trusts only the certificates it brings, and a company's proxy has one that the system knows.
 export UV_CACHE_DIR := $(CURDIR)/$(VENV)/cache
 export UV_SYSTEM_CERTS := true
+# Bytecode is kept: uv installs without it, and hundreds of processes would each compile what they import.
+unexport PYTHONDONTWRITEBYTECODE
 UV := $(BIN)/uv pip install -qq --python $(BIN)/python
 COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --quiet --no-header
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps

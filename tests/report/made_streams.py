@@ -55,7 +55,8 @@ def made(name):
     return scores, calibrated, outcomes, told
 
 
-def report_of(name, **arguments):
+@cache  # a page is drawn once
+def report_of(name):
     """Return the report of a made stream."""
     scores, calibrated, outcomes, told = made(name)
-    return recalibration(scores, calibrated, outcomes, **{**told, **arguments})
+    return recalibration(scores, calibrated, outcomes, **told)

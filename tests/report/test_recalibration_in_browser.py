@@ -1,5 +1,7 @@
 """The page about a recalibration in a real browser: wide, on a phone, light and dark."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def pages():
     command = "calibrant recalibrate " + "a-rather-long-folder/" * 8 + "scores.csv --score score"
-    return {name: report_of(name, made={"command": command}).html() for name in STREAMS}
+    made = {"command": command}
+    return {name: replace(report_of(name), made=made).html() for name in STREAMS}
 
 
 def whole(seen):

@@ -560,6 +560,17 @@ def test_the_last_expired_ids_are_remembered(player):
     assert player.update_many([EVENT] * 2, ids=["b", "c"]) == ["expired", "applied"]
 
 
+@play(*DEADLINES)
+def test_an_expired_id_that_is_used_again_has_a_deadline_of_its_own(player):
+    """Rule 13: that of the round before, the first of all, passes it by."""
+    player = player(silence=SILENT, after=3)
+    player.predict("a", at=0)
+    assert player.expire(before=1) == ["a"]
+    player.predict_many(["a", "b"], at=10)
+    assert (player.pending, player.learned) == (2, 0)
+    assert player.update(EVENT, "a", at=11) == "applied"
+
+
 @play(*EVERY)
 def test_all_ids_can_be_forgotten(player):
     """Rule 13: what waits is given up, and counted."""

@@ -1,17 +1,26 @@
 """A service in this process, listening on a free port, and a client that talks to it."""
 
+import asyncio
 import contextlib
 import itertools
 import os
 import threading
+from types import SimpleNamespace
 
 import httpx
 import pytest
+import uvicorn.server
 
 from calibrant.service.api.server import listen, server_of
 from calibrant.service.service import Service
 from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.webhooks.policy import NOWHERE
+
+# uvicorn looks ten times a second whether it is to stop, and waits as long again when it is. Tests
+# stop hundreds of services.
+uvicorn.server.asyncio = SimpleNamespace(
+    **{**vars(asyncio), "sleep": lambda seconds: asyncio.sleep(seconds / 20)}
+)
 
 
 class Running:
@@ -26,7 +35,8 @@ class Running:
         self.thread.start()
         self.port = listening.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.http = httpx.Client(base_url=self.url, timeout=30)
+        # Without certificates, which take longer to read than a service to start.
+        self.http = httpx.Client(base_url=self.url, timeout=30, verify=False)
 
     def stop(self):
         """Stop as a signal would; a second time does nothing."""

@@ -3,11 +3,14 @@
 import subprocess
 import sys
 
+import pytest
+
 #: Whether a row is accepted depends on the stream: a score of 7 is a fine logit and no probability.
 #: And who follows events waits for ever.
 LEFT_OUT = ["--exclude-checks", "positive_data_acceptance", "--exclude-path-regex", "events$"]
 
 
+@pytest.mark.slow
 def test_schemathesis_finds_nothing(running, tmp_path):
     running.stream("demo")
     done = subprocess.run(

@@ -72,7 +72,7 @@ def logged(group):
 def test_every_prediction_waits_is_settled_or_expired(wait, watched):
     """And the log gives the same again, bit for bit."""
     words = set()
-    for seed in range(12):
+    for seed in range(4):
         stream, twin = (stream_of(watch_keys=watched, **wait) for _ in range(2))
         known = Known({}, {})
         for number, request in enumerate(requests(seed, stream.definition)):

@@ -44,7 +44,7 @@ def test_a_stream_says_what_the_library_says(running, settings, keyed):
     timed = isinstance(spans[0], str) if spans else "silence" in settings
     learner = (Fleet if keyed else Recalibrator)(**settings)
     before = None
-    for number, scores, outcomes, announced in played():
+    for number, scores, outcomes, announced in played(batches=8):
         at, ids = 1e9 + STEP * number, [f"{number} {row}" for row in range(BATCH)]
         time, keys = at if timed else None, [row % 7 for row in range(BATCH)]
         due = None if spans or not timed else [at + 510.0 * (row + 1) for row in range(BATCH)]

@@ -205,11 +205,14 @@ def test_events_that_a_crash_prevented_are_stored_at_the_next_start(start, tmp_p
     settings = {"tolerance": 0.0, "every": 100, "keyed": keyed, "watch_keys": keyed}
 
     def feed(running, first, last):
-        for n in range(first, last):
-            row = {"id": n, "score": 0.9, "at": 60.0 * n} | ({"key": n % 2} if keyed else {})
-            running.predict(row).raise_for_status()
-            outcome = {"id": n, "outcome": int(150 <= n < 400), "at": 60.0 * n + 1}
-            running.learn(outcome).raise_for_status()
+        for begin in range(first, last, 10):
+            ids = range(begin, begin + 10)
+            rows = [{"id": n, "score": 0.9, "at": 60.0 * n} for n in ids]
+            if keyed:
+                rows = [{**row, "key": row["id"] % 2} for row in rows]
+            running.predict(rows).raise_for_status()
+            told = [{"id": n, "outcome": int(150 <= n < 400), "at": 60.0 * n + 1} for n in ids]
+            running.learn(told).raise_for_status()
 
     def events(running):
         found = running.http.get("/v1/events?format=json&limit=1000").json()["events"]

@@ -246,9 +246,13 @@ cdef class Book:
                 raise ValueError(f"{error} (position {i})") from None
 
     cdef int claim(self, list names, list rounds) except -1:
-        """Let new rounds have these ids, or refuse ids that are taken or come twice."""
+        """Let new rounds have these ids, or refuse ids that are taken or come twice.
+
+        No deadline is theirs yet: not that of an expired round 0 with the same id either.
+        """
         cdef Py_ssize_t i, count = 0, size = len(names)
         for i in range(size):
+            (<Round>rounds[i]).number = -1
             if self.known.setdefault(names[i], rounds[i]) is not rounds[i]:
                 break
             count += 1
