@@ -20,6 +20,7 @@ from calibrant.recalibrate.rivals import (
     OnlineVectorScaling,
 )
 from calibrant.report import ClassReport
+from calibrant.rounds import RoundError
 
 LABELS = ["cat", "dog", "eel"]
 
@@ -100,6 +101,55 @@ def test_the_command_writes_probabilities_and_a_page(tmp_path):
     refused = CliRunner().invoke(app, [*given[:6], "--budget", "0.1"])
     assert refused.exit_code != 0
     assert "--budget does not go with --scores" in refused.output
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"silence": "eel", "after": "20"},
+        {"silence": "eel", "time": "t", "available": "known", "due": "due"},
+        {"hold": "30", "time": "t", "available": "known"},
+    ],
+    ids="-".join,
+)
+def test_deadlines_in_files_and_frames_are_those_of_steps(tmp_path, policy):
+    """Rows are predicted one after the other; what is known of a row by its deadline counts."""
+    frame = framed(300).with_columns(
+        due=pl.col("t") + 25 + pl.col("t") % 7, known=pl.col("t") + 5 + 9 * (pl.col("t") % 4)
+    )
+    timed, silent = "time" in policy, policy.get("silence")
+    rows, seen = frame.select(pl.col("^p_.*$")).to_numpy(), frame["seen"].to_list()
+    options = {"silence": silent, "after": policy.get("after"), "hold": policy.get("hold")}
+    steps, expected = MulticlassRecalibrator(LABELS, **options), []
+    known = frame["known"].to_list() if timed else list(range(300))
+    dues = frame["due"].to_list() if "due" in policy else None
+    for t in range(300):
+        for late in range(t):  # what was known before, in the order of arrival
+            if timed and known[late] < t and known[late] >= t - 1 and seen[late] is not None:
+                try:
+                    steps.update(seen[late], id=late, at=known[late])
+                except RoundError:
+                    assert silent is not None  # its deadline was over
+        given = {"at": t} if timed else {}
+        if dues is not None:
+            given["due"] = dues[t]
+        expected.append(steps.predict(rows[t], id=t, **given))
+        if not timed and seen[t] is not None:
+            steps.update(seen[t], id=t)
+    done = recalibrate_frame(frame, scores="p_*", outcome="seen", **policy)
+    names = [f"calibrated_{name}" for name in LABELS]
+    np.testing.assert_array_equal(done.select(names).to_numpy(), expected)
+    path, out = tmp_path / "a.csv", tmp_path / "b.csv"
+    frame.write_csv(path)
+    given = [part for name, value in policy.items() for part in (f"--{name}", value)]
+    given = ["recalibrate", str(path), "--scores", "p_*", "--outcome", "seen", *given]
+    said = CliRunner().invoke(app, [*given, "--out", str(out), "--json"])
+    assert said.exit_code == 0, said.output
+    np.testing.assert_allclose(pl.read_csv(out).select(names).to_numpy(), expected)
+    measured = json.loads(said.stdout)["measured"]
+    if "after" in policy:
+        assert measured == 281  # every row whose deadline is over, announced or not
+    assert 0 < measured <= 300
 
 
 def test_a_file_whose_rows_do_not_sum_to_one_is_refused(tmp_path):

@@ -65,7 +65,7 @@ def test_the_named_class_is_placed_by_a_recalibrator_of_one_event():
         mixed, named, *_ = several._looked(row, None)
         prediction = several.predict(row)
         assert named == several.named(row) == prediction.argmax()
-        whole = (mixed[0] + mixed[2]) + (mixed[1] + mixed[3])  # in the order of the lanes
+        whole = mixed[0] + mixed[1] + mixed[2] + mixed[3]
         assert prediction[named] == one.predict(float(mixed[named]) / float(whole))
         several.update(label)
         one.update(named == label)
@@ -282,6 +282,11 @@ def test_names():
         ([0.5, 0.5], "must have 3 columns, one a class, got 2"),
         ([1.5, -0.5, 0.0], r"in \[0, 1\]"),
         ([0.5, 0.5, float("nan")], r"in \[0, 1\], got \[0.5, 0.5, nan\]"),
+        ([0.0, 0.0, 0.0], "sum to one in each row, got 0"),
+        (np.array([1.5, -0.5, 0.0]), r"in \[0, 1\]"),
+        (np.array([0.5, np.nan, 0.5]), r"in \[0, 1\]"),
+        (np.zeros(3), "sum to one in each row, got 0"),
+        (np.array([0.25, 0.25, 0.25, 0.25]), "must have 3 columns, one a class, got 4"),
         (0.5, "one row of 3"),
         ("abc", "one row of 3"),
         (None, "one row of 3"),
@@ -302,6 +307,37 @@ def test_bad_rows(row, message):
         with pytest.raises(ValueError, match=message):
             ask(row)
     assert recalibrator.to_bytes() == before
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.1, np.nan, np.inf], ids=str)
+@pytest.mark.parametrize("at", [0, 7, 8, 18])
+def test_a_bad_score_anywhere_is_found(bad, at):
+    """Rows of many classes are checked eight columns at a time, and the rest one by one."""
+    row = np.full(19, 1 / 19)
+    recalibrator = MulticlassRecalibrator(19)
+    recalibrator.predict(row, id=1)
+    before = recalibrator.to_bytes()
+    row[at] = bad
+    with pytest.raises(ValueError, match="probabilities must"):
+        recalibrator.predict(row, id=2)
+    assert recalibrator.to_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "as_given",
+    [
+        lambda row: row.tolist(), tuple, lambda row: np.repeat(row, 2)[::2],
+        lambda row: row[::-1].copy()[::-1], lambda row: row.astype(">f8"),
+        lambda row: row.astype(np.longdouble),
+        lambda row: np.frombuffer(b"x" + row.tobytes(), dtype=np.uint8)[1:].view(np.float64),
+    ],
+    ids=["list", "tuple", "strided", "reversed", "swapped", "long", "unaligned"],
+)  # fmt: skip
+def test_a_row_is_read_alike_however_it_is_stored(as_given):
+    row = np.random.default_rng(5).dirichlet(np.ones(11))
+    plain, other = MulticlassRecalibrator(11, seed=1), MulticlassRecalibrator(11, seed=1)
+    np.testing.assert_array_equal(other.predict(as_given(row), id=1), plain.predict(row, id=1))
+    assert other.to_bytes() == plain.to_bytes()
 
 
 def test_only_a_look_may_be_at_several_rows():

@@ -173,11 +173,12 @@ def recalibrate(
         ),
     ] = None,
     silence: Annotated[
-        int | None,
+        str | None,
         typer.Option(
             rich_help_panel=LATE,
             metavar="0|1",
-            help="The outcome of a row for which none is known by its deadline.",
+            help="The outcome of a row for which none is known by its deadline; with --scores, "
+            "a class.",
         ),
     ] = None,
     after: Annotated[
@@ -296,6 +297,10 @@ def recalibrate(
             recalibrate_classes.recalibrate_given(given)
             return
         del given["forecast"], given["levels"], given["scores"]
+        if silence is not None:
+            if silence not in ("0", "1"):
+                raise ValueError(f"--silence must be 0 or 1, got {silence}")
+            given["silence"] = int(silence)
         options = RecalibrateOptions(**{**given, "column": column or "calibrated"})
         check_seed(seed)
         check_choice("--kind", kind, KINDS)

@@ -25,8 +25,8 @@ from calibrant.tables import write
 
 #: The options that go with --scores.
 TAKEN = (
-    "source", "scores", "outcome", "kind", "time", "available", "by", "hold",
-    "seed", "column", "delimiter", "out", "state", "report", "json",
+    "source", "scores", "outcome", "kind", "time", "available", "due", "by", "silence", "after",
+    "hold", "seed", "column", "delimiter", "out", "state", "report", "json",
 )  # fmt: skip
 #: Classes of which a line is shown.
 SHOWN = 8
@@ -51,7 +51,10 @@ def recalibrate_class_file(
     kind: str = "probability",
     time: str | None = None,
     available: str | None = None,
+    due: str | None = None,
     by: str | None = None,
+    silence: str | None = None,
+    after: str | None = None,
     hold: str | None = None,
     seed: int = 0,
     column: str | None = None,
@@ -66,20 +69,23 @@ def recalibrate_class_file(
     with console.busy(f"reading {source}"):
         table = console.read_source(source, delimiter)
         labels, rows = take_classes(
-            table, scores=scores, outcome=outcome, kind=kind, time=time, available=available, by=by
-        )
+            table, scores=scores, outcome=outcome, kind=kind, time=time, available=available,
+            due=due, by=by,
+        )  # fmt: skip
         for name in probability_columns(labels, np.empty((0, len(labels))), start):
             if out is not None and name in table.columns:
                 raise ValueError(f"{source} has a column {name!r} already; choose another --column")
-    recalibrator = MulticlassRecalibrator(labels, kind, seed=seed, hold=hold)
+    recalibrator = MulticlassRecalibrator(
+        labels, kind, seed=seed, silence=silence, after=after, hold=hold
+    )
     if state is not None and state.exists():
         fresh, recalibrator = recalibrator, MulticlassRecalibrator.load(state)
-        names = ("classes", "kind", "hold")
+        names = ("classes", "kind", "silence", "after", "hold")
         if any(getattr(fresh, name) != getattr(recalibrator, name) for name in names):
             raise ValueError(f"{state} was made with other classes or options: {recalibrator!r}")
     console.note(table.note)
     with console.busy("recalibrating"):
-        predicted = recalibrate_classes(recalibrator, rows)
+        predicted, outcomes = recalibrate_classes(recalibrator, rows)
     if out is not None:
         for name, values in probability_columns(labels, predicted, start).items():
             table = table.with_column(name, values)
@@ -87,7 +93,7 @@ def recalibrate_class_file(
         console.note(f"wrote {out}")
     if state is not None:
         recalibrator.save(state)
-    found = measured(recalibrator, rows, predicted)
+    found = measured(recalibrator, rows, predicted, outcomes)
     if report is not None and found is not None:
         found.save(report)
         console.note(f"wrote {report}")
@@ -98,17 +104,17 @@ def recalibrate_class_file(
 
 
 def measured(
-    recalibrator: MulticlassRecalibrator, rows: ClassRows, predicted: Floats
+    recalibrator: MulticlassRecalibrator, rows: ClassRows, predicted: Floats, outcomes: Floats
 ) -> ClassReport | None:
-    """Return the report of rows whose label is there, None if there are none."""
-    is_known = np.array([label is not None for label in rows.labels])
+    """Return the report of rows whose label counted, None if there are none."""
+    is_known = ~np.isnan(outcomes)
     if not is_known.any():
         return None
     raw = rows.scores
     if recalibrator.kind == "logit":
         raw = np.exp(raw - raw.max(axis=1, keepdims=True))
         raw /= raw.sum(axis=1, keepdims=True)
-    known = [label for label in rows.labels if label is not None]
+    known = [recalibrator.classes[int(column)] for column in outcomes[is_known]]
     return ClassReport(raw[is_known], predicted[is_known], known, classes=recalibrator.classes)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from calibrant._checks import Floats, Id
 from calibrant.recalibrate.multiclass import MulticlassRecalibrator
+from calibrant.recalibrate.rows import deadlines
 from calibrant.tables import Table
 from calibrant.tables.cells import Clock
 from calibrant.tables.scored import take_groups
@@ -26,6 +27,7 @@ class ClassRows:
     labels: list[Id | None]
     clock: Clock | None
     available: Clock | None
+    due: Clock | None
     groups: list[Id] | None
 
 
@@ -60,6 +62,7 @@ def take_classes(
     kind: str = "probability",
     time: str | None = None,
     available: str | None = None,
+    due: str | None = None,
     by: str | None = None,
 ) -> tuple[list[str], ClassRows]:
     """Return the labels and what a recalibration of classes takes from a table.
@@ -76,12 +79,14 @@ def take_classes(
     (['cat', 'dog'], ['cat', None])
     """
     columns = class_columns(list(table.columns), scores)
-    parts = {"outcome": outcome, "time": time, "available": available, "group": by}
+    parts = {"outcome": outcome, "time": time, "available": available, "due": due, "group": by}
     for part, name in [*(("score", name) for name in columns.values()), *parts.items()]:
         if name is not None:
             table.find(part, name)
     if available is not None and time is None:
         raise ValueError("available needs time: a label is late for predictions made before it")
+    if due is not None and time is None:
+        raise ValueError("due needs time: a deadline is later than its prediction")
     bounds: dict[str, Any] = {"low": 0.0, "high": 1.0} if kind == "probability" else {}
     p = np.column_stack([table.cells(name).numbers(**bounds) for name in columns.values()])
     if kind == "probability":
@@ -92,13 +97,13 @@ def take_classes(
                 row, f"the scores of a row must sum to one, got {p[row].sum():.6g}"
             )
     labels = labels_in(table, outcome, list(columns))
-    clock, known = (
-        None if name is None else table.cells(name).clock() for name in (time, available)
+    clock, known, end = (
+        None if name is None else table.cells(name).clock() for name in (time, available, due)
     )
     if clock is not None:
-        clock.check_order(available=known)
+        clock.check_order(available=known, due=end)
     groups = None if by is None else take_groups(table.cells(by))
-    return list(columns), ClassRows(p, labels, clock, known, groups)
+    return list(columns), ClassRows(p, labels, clock, known, end, groups)
 
 
 def labels_in(table: Table, column: str, labels: Sequence[str]) -> list[Id | None]:
@@ -119,11 +124,12 @@ def labels_in(table: Table, column: str, labels: Sequence[str]) -> list[Id | Non
 
 def recalibrate_classes(
     recalibrator: MulticlassRecalibrator, rows: ClassRows, ids: list[Id] | None = None
-) -> Floats:
-    """Return the probabilities of every row; the recalibrator learns the labels.
+) -> tuple[Floats, Floats]:
+    """Return the probabilities of every row, and the columns of the labels that counted.
 
     Each row is made from labels that were known by then: without a column of when they became
-    available, those of all rows above.
+    available, those of all rows above. A label that is missing, or whose deadline is still to come,
+    does not count: it is NaN. The recalibrator learns those that do.
 
     Examples
     --------
@@ -132,18 +138,23 @@ def recalibrate_classes(
     >>> from calibrant.tables import Table
     >>> table = Table("memory", {"cat": ["0.9", "0.2"], "dog": ["0.1", "0.8"], "y": ["cat", ""]})
     >>> labels, rows = take_classes(table, scores="cat,dog", outcome="y")
-    >>> recalibrate_classes(MulticlassRecalibrator(labels), rows).shape
-    (2, 2)
+    >>> predicted, outcomes = recalibrate_classes(MulticlassRecalibrator(labels), rows)
+    >>> predicted.shape, outcomes.tolist()
+    ((2, 2), [0.0, nan])
     """
     opened: list[Any] = []
-    clock, known = rows.clock, rows.available
-    outcomes = recalibrator._rule.columns_of(rows.labels, missing=True)
-    recalibrator._play_table(
-        rows.scores, outcomes, rows.groups, at=None if clock is None else clock.ticks,
-        known=None if known is None else known.ticks, ids=ids,
-        is_dated=clock is not None and clock.sort != "numbers", opened=opened,
+    clock, known, due = (
+        None if each is None else each.ticks for each in (rows.clock, rows.available, rows.due)
+    )
+    _, outcomes = recalibrator._play_table(
+        rows.scores, recalibrator._rule.columns_of(rows.labels, missing=True), rows.groups,
+        at=clock, known=known, due=due, ids=ids,
+        is_dated=rows.clock is not None and rows.clock.sort != "numbers", opened=opened,
     )  # fmt: skip
-    return recalibrator._rule.answers(opened)
+    made, dues = deadlines(recalibrator, rows)
+    if dues is not None and len(made):
+        outcomes[dues >= made[-1] if clock is not None else dues > len(made)] = np.nan
+    return recalibrator._rule.answers(opened), outcomes
 
 
 def probability_columns(labels: Sequence[Id], rows: Floats, start: str) -> dict[str, Floats]:

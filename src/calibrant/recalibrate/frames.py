@@ -78,8 +78,8 @@ def recalibrate_frame(
         A column of groups, text or integers, each recalibrated by itself once it has evidence.
     scores : str or sequence of str, optional
         The columns of several classes, in place of `score`: their names, or ``"p_*"`` for all that
-        begin so, whose classes are what follows. Missing outcomes are not known. `due`, `positive`
-        and `smooth` do not go with it.
+        begin so, whose classes are what follows. Missing outcomes are not known, and `silence` is
+        the name of a class. `positive` and `smooth` do not go with it.
     forecast : str, optional
         The column of a model's forecasts of a number, in place of `score`; missing where there is
         none. Only `outcome`, `id`, `time`, `available`, `by`, `hold`, `levels` and
@@ -134,14 +134,14 @@ def recalibrate_frame(
     ['cat', 'dog', 'seen', 'calibrated_cat', 'calibrated_dog']
     """
     if scores is not None:
-        others = {"score": score, "forecast": forecast, "due": due, "smooth": smooth}
+        others = {"score": score, "forecast": forecast, "smooth": smooth}
         for name, value in {**others, "positive": positive}.items():
             if value is not None:
                 raise ValueError(f"{name} does not go with scores, whose outcomes are classes")
         return class_frame(
             frame, scores=scores, outcome=outcome, id=id, kind=kind, seed=seed, column=column,
             policy={"silence": silence, "after": after, "hold": hold}, recalibrator=recalibrator,
-            time=time, available=available, by=by,
+            time=time, available=available, due=due, by=by,
         )  # fmt: skip
     if forecast is not None:
         for name, given, default in (
@@ -278,7 +278,7 @@ def class_frame(
         )
     ids = None if id is None or is_fresh else ids_in(table, str(id))
     with nullcontext() if is_fresh else recalibrator._whole_or_not_at_all():
-        found = recalibrate_classes(recalibrator, rows, ids)
+        found, _ = recalibrate_classes(recalibrator, rows, ids)
     return with_columns(frame, probability_columns(labels, found, start))
 
 

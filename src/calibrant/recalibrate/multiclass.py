@@ -24,7 +24,7 @@ from calibrant._checks import (
     describe,
 )
 from calibrant._kernels.classes.class_mixture import WORDS
-from calibrant._kernels.classes.class_rule import ClassRule
+from calibrant._kernels.classes.class_rule import ClassLearner, ClassRule
 from calibrant._kernels.rounds.learner import Learner
 from calibrant._kernels.saved import check_names, part_of
 from calibrant._kernels.scores.pending import PendingKernel
@@ -44,11 +44,9 @@ from calibrant.saving import Savable
 KINDS = ("probability", "logit")
 MOST_CLASSES = 2**16
 WHOLE = -1
-#: What scores look like that have no names.
-PLAIN = (list, tuple, np.ndarray)
 
 
-class MulticlassRecalibrator(Savable, Learner):
+class MulticlassRecalibrator(Savable, ClassLearner):
     """Turn a model's scores of several classes into probabilities that stay calibrated.
 
     A mixture of temperatures, biases, base rates and confusions, each with several memories, gives
@@ -211,31 +209,12 @@ class MulticlassRecalibrator(Savable, Learner):
 
     # -- predictions ----------------------------------------------------------------------------
 
-    def predict(
-        self,
-        probabilities: npt.ArrayLike | Mapping[Any, float],
-        *,
-        id: Id | None = None,  # noqa: A002
-        by: Id | None = None,
-        at: Time | None = None,
-        due: Time | None = None,
-    ) -> Floats:
-        """Return the recalibrated row, which sums to one, and open a round.
-
-        Without an id, the next `update` without one answers it; a further `predict` without an
-        id gives it up. With one, it waits until ``update(label, id)``. An id is used once. `by`
-        names the group that the round belongs to, if any; `at` says when it is predicted, for
-        deadlines and ``expire(before=...)``, and `due` is the deadline of this row, with
-        `silence` or `hold`.
-        """
-        row: Floats
-        if type(probabilities) in PLAIN and not self._rule.grows:
-            row = self._predict(probabilities, id, by, at, due)
-            return row
+    def _predict_named(self, probabilities: Any, *given: Any) -> Floats:
+        """Predict a row whose columns have names."""
         with self._new_labels():
-            given = named_row(probabilities, self._rule.labels, self._add)
-            row = self._predict(given, id, by, at, due)
-        return row
+            row = named_row(probabilities, self._rule.labels, self._add)
+            prediction: Floats = self._predict(row, *given)
+        return prediction
 
     def predict_many(
         self,
@@ -316,21 +295,10 @@ class MulticlassRecalibrator(Savable, Learner):
 
     # -- labels ---------------------------------------------------------------------------------
 
-    def update(
-        self,
-        outcome: Any,
-        *,
-        id: Id | None = None,  # noqa: A002
-        at: Time | None = None,
-    ) -> str | None:
-        """Learn a label: of the last prediction without an id, or of an id's.
-
-        The answers are those of `Recalibrator.update`.
-        """
-        if not self._rule.grows:
-            return super().update(outcome, id=id, at=at)
+    def _update_named(self, outcome: Any, name: Id | None, at: Time | None) -> str | None:
+        """Learn a label that may be new."""
         with self._new_labels():
-            return super().update(outcome, id=id, at=at)
+            return Learner.update(self, outcome, id=name, at=at)
 
     def update_many(self, outcomes: Any, *, ids: Any, at: Any = None) -> npt.NDArray[np.str_]:
         """Learn labels that came together, by id; return what became of each.

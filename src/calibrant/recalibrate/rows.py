@@ -12,6 +12,8 @@ from calibrant.checks import Columns, Finding, check_columns, refuse
 from calibrant.recalibrate.recalibrator import Recalibrator
 
 if TYPE_CHECKING:
+    from calibrant._kernels.rounds.learner import Learner
+    from calibrant.recalibrate.class_rows import ClassRows
     from calibrant.tables import Scored
 
 
@@ -77,7 +79,7 @@ def recalibrate_rows(
     return Recalibrated(told[0], told[1], outcomes, estimates, known, waiting)
 
 
-def deadlines(recalibrator: Recalibrator, rows: Scored) -> tuple[Floats, Floats | None]:
+def deadlines(recalibrator: Learner, rows: Scored | ClassRows) -> tuple[Floats, Floats | None]:
     """Return when rows are predicted, by the clock or counted, and their deadlines, if any."""
     clock, due, size = rows.clock, rows.due, len(rows.scores)
     made, dues = recalibrator._book.policy.times(

@@ -21,11 +21,11 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from calibrant._kernels.classes.class_mixture cimport (
-    BASES, BIASED, CONTEXTS, EXPERTS, FEATURES, LINEAR, POOLS, SQUARE, ClassMixture, Predicted,
-    invert,
+    BASES, BIASED, CONTEXTS, EXPERTS, FEATURES, LINEAR, POOLS, SQUARE, TRIANGLE, ClassMixture,
+    Predicted, invert,
     of_expert,
 )
-from calibrant._kernels.classes.vectors cimport dot, softmax, total
+from calibrant._kernels.classes.vectors cimport dot, line, moments, softmax, total
 from calibrant._kernels.scores.batches cimport batches_count, changed, dispersion
 from calibrant._kernels.scores.sharp cimport EXPERTS as SCORE_EXPERTS
 
@@ -56,15 +56,7 @@ cdef inline double log_of(double p) noexcept nogil:
 
 cdef void linear(ClassMixture m, int i, const float *x, float *p) noexcept nogil:
     """Put into p what an expert with a temperature, and perhaps biases, says now."""
-    cdef int k, K = m.K
-    cdef float a = m.state.slope[i]
-    cdef const float *b
-    for k in range(K):
-        p[k] = a * x[k]
-    if i >= FIRST_BIASED:
-        b = m.bias[i - FIRST_BIASED]
-        for k in range(K):
-            p[k] += b[k]
+    line(m.K, m.state.slope[i], x, m.bias[i - FIRST_BIASED] if i >= FIRST_BIASED else NULL, p)
 
 
 cdef int fit_linear(
@@ -73,9 +65,10 @@ cdef int fit_linear(
     """Fit a temperature, and perhaps biases, to a batch."""
     cdef int K = m.K, k, turn
     cdef Py_ssize_t t
-    cdef double left = pow(of_expert(i).keep, <double>n), start = m.state.slope[i], g, h, mean
+    cdef double left = pow(of_expert(i).keep, <double>n), start = m.state.slope[i], g, h
     cdef double past = left * m.state.known[i], pull = (1.0 - left) / 0.09, sd, step, low
     cdef bint has_biases = i >= FIRST_BIASED
+    cdef float mean, square
     cdef float *p = <float *>malloc(5 * K * sizeof(float))
     cdef float *s = p + K
     cdef float *first = p + 2 * K
@@ -97,13 +90,11 @@ cdef int fit_linear(
         g, h = past * (m.state.slope[i] - start) + pull * (m.state.slope[i] - 1.0), past + pull
         for t in range(n):
             linear(m, i, rows[t].x, p)
-            softmax(K, p, p)
-            for k in range(K):
-                p[k] *= rows[t].x[k]
-            mean = total(K, p)
-            step = dot(K, p, rows[t].x) - mean * mean
+            softmax(K, 1, p)
+            moments(K, p, rows[t].x, s, &mean, &square)
+            step = <double>square - <double>mean * mean
             h += step if step > 0.001 else 0.001
-            g += mean - rows[t].x[labels[t]]
+            g += <double>mean - rows[t].x[labels[t]]
         m.state.slope[i] = within(m.state.slope[i] - within(g / h, LONGEST), 20.0)
         if m.state.slope[i] < 0.0:
             m.state.slope[i] = 0.0
@@ -112,7 +103,7 @@ cdef int fit_linear(
         memset(s, 0, K * sizeof(float))
         for t in range(n):
             linear(m, i, rows[t].x, p)
-            softmax(K, p, p)
+            softmax(K, 1, p)
             for k in range(K):
                 s[k] += p[k]
         for k in range(K):
@@ -157,7 +148,7 @@ cdef int fit_context(
             linear(m, FIRST_BIASED, rows[t].x, p)
             for k in range(K):
                 p[k] += m.rows[which][at + k]
-            softmax(K, p, p)
+            softmax(K, 1, p)
             for k in range(K):
                 s[at + k] += p[k]
             s[at + labels[t]] -= 1.0
@@ -202,7 +193,8 @@ cdef int fit_pools(
     """Fit the pools to the rows of a batch whose features were kept, each counting `scale`."""
     cdef int K = m.K, i, d, c, k, turn
     cdef Py_ssize_t t
-    cdef double[SQUARE] H, inverse
+    cdef double[TRIANGLE] H
+    cdef float[SQUARE] inverse
     cdef double[FEATURES] g, mean
     cdef double[FEATURES] start
     cdef double left, pull, step
@@ -217,16 +209,17 @@ cdef int fit_pools(
     for i in range(POOLS):
         left = pow(of_expert(FIRST_POOL + i).keep, <double>n * scale)
         pull = (1.0 - left) / 0.25
-        w, past = m.state.pooled + i * FEATURES, m.state.hessian + i * SQUARE
+        w, past = m.state.pooled + i * FEATURES, m.state.hessian + i * TRIANGLE
         memcpy(start, w, sizeof(start))
         for turn in range(NEWTONS):
             for d in range(FEATURES):
                 g[d] = pull * (w[d] - of_expert(d).pooled)
                 for c in range(FEATURES):
-                    step = past[d * FEATURES + c] if c <= d else past[c * FEATURES + d]
-                    g[d] += left * step * (w[c] - start[c])
-                    H[d * FEATURES + c] = left * step
-                H[d * FEATURES + d] += pull + 1e-6
+                    step = left * past[d * (d + 1) // 2 + c if c <= d else c * (c + 1) // 2 + d]
+                    g[d] += step * (w[c] - start[c])
+                    if c <= d:
+                        H[d * (d + 1) // 2 + c] = step
+                H[d * (d + 3) // 2] += pull + 1e-6
             for t in range(n):
                 if not rows[t].is_whole:
                     continue
@@ -235,7 +228,7 @@ cdef int fit_pools(
                     a, f = w[d], rows[t].f[d]
                     for k in range(K):
                         p[k] += a * f[k]
-                softmax(K, p, p)
+                softmax(K, 1, p)
                 for d in range(FEATURES):
                     f = rows[t].f[d]
                     mean[d] = dot(K, p, f)
@@ -244,17 +237,15 @@ cdef int fit_pools(
                     for k in range(K):
                         q[k] = p[k] * (f[k] - a)
                     for c in range(d + 1):
-                        H[d * FEATURES + c] += scale * dot(K, q, rows[t].f[c])
+                        H[d * (d + 1) // 2 + c] += scale * dot(K, q, rows[t].f[c])
             invert(H, inverse)
             for d in range(FEATURES):
                 step = 0.0
                 for c in range(FEATURES):
                     step += inverse[d * FEATURES + c] * g[c]
                 w[d] -= within(step, LONGEST)
-        for d in range(FEATURES):
-            for c in range(d + 1):
-                past[d * FEATURES + c] = H[d * FEATURES + c]
-        memcpy(m.state.inverse + i * SQUARE, inverse, sizeof(inverse))
+        memcpy(past, H, sizeof(H))
+        memcpy(m.inverse + i * SQUARE, inverse, sizeof(inverse))
     free(p)
     return 0
 
@@ -264,7 +255,7 @@ cdef void batch_mix(ClassMixture m, const Predicted *r, float *P, float *q) noex
     cdef int K = m.K, i, k
     cdef double d = m.state.escaped / m.state.escapes, u = m.state.trust
     cdef float c
-    m.say(r, P, r.is_whole)
+    m.say(r, P)
     memset(q, 0, K * sizeof(float))
     for i in range(m.E):
         if FIRST_POOL <= i < FIRST_POOL + POOLS and not r.is_whole:
@@ -413,7 +404,7 @@ cdef int reweigh(
         if not rows[t].is_whole:
             continue
         whole += 1
-        m.say(rows[t], m.now, True)
+        m.say(rows[t], m.now)
         for i in range(m.E):
             fitted[i] -= log_of(m.now[i * K + labels[t]])
     if not whole:

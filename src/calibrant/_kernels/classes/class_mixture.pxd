@@ -14,6 +14,7 @@ cdef enum:
     POOLS = 2
     LARGEST_MATRIX = 32
     SQUARE = FEATURES * FEATURES
+    TRIANGLE = FEATURES * (FEATURES + 1) // 2
 
 
 # What is learned, but for vectors. Nothing but doubles, in the order of `MIXTURE_PARTS`.
@@ -24,8 +25,7 @@ cdef struct Learned:
     double[LINEAR] known      # and how well each is known
     double[BASES] count       # labels that base rates rest on
     double[POOLS * FEATURES] pooled    # coefficients of the pools
-    double[POOLS * SQUARE] hessian     # of these, the lower triangles
-    double[POOLS * SQUARE] inverse
+    double[POOLS * TRIANGLE] hessian   # of these, the lower triangles
     double trust              # in w rather than v
     double escaped            # by how much base rates were needed,
     double escapes            # of so many rounds
@@ -40,6 +40,7 @@ cdef struct Predicted:
     int K                     # classes there were
     int top                   # the likeliest by the scores
     int last                  # the class learned last, -1 if none
+    bint has_zeros            # was any score 0?
     bint is_whole             # are features and what each expert predicted kept?
     float zero                # logarithms up to this stand for a score of 0
     double[EXPERTS] w
@@ -60,7 +61,7 @@ cdef struct Traits:
 cdef Traits of_expert(int i) noexcept nogil
 cdef double lateness_power(double late) noexcept nogil
 cdef double power(double p, double exponent) noexcept nogil
-cdef void invert(const double *H, double *inverse) noexcept nogil
+cdef void invert(const double *H, float *inverse) noexcept nogil
 
 
 cdef class ClassMixture:
@@ -71,6 +72,7 @@ cdef class ClassMixture:
     cdef int last
     cdef Learned state
     cdef BatchState batches
+    cdef float[POOLS * SQUARE] inverse    # of the pools' Hessians
     cdef double[EXPERTS] prior
     cdef float *bias[BIASED]
     cdef float *bias_known[BIASED]
@@ -93,7 +95,11 @@ cdef class ClassMixture:
     cdef void keep_in(self, Predicted *r, float *block, bint is_whole) noexcept nogil
     cdef void look(self, const float *s, Predicted *r, double *least) noexcept nogil
     cdef void begin(self, const float *s, Predicted *r) noexcept nogil
-    cdef void say(self, const Predicted *r, float *P, bint pools) noexcept nogil
+    cdef void tell(self, Predicted *r) noexcept nogil
+    cdef void say(self, const Predicted *r, float *P) noexcept nogil
+    cdef void logits(self, const Predicted *r, float *P) noexcept nogil
+    cdef void normalise(self, float *P) noexcept nogil
+    cdef void turn(self, const float *x, float *p) noexcept nogil
     cdef void say_matrix(self, const float *x, float *p) noexcept nogil
     cdef void describe(self, Predicted *r) noexcept nogil
     cdef void pool(self, const Predicted *r, float *P) noexcept nogil
@@ -101,6 +107,9 @@ cdef class ClassMixture:
     cdef int learn(self, Predicted *r, int y) except -1
     cdef void weigh(self, const Predicted *r, int y) noexcept nogil
     cdef void learn_pools(self, const Predicted *r, const float *P, int y) noexcept nogil
+    cdef void features_covariance(
+        self, const float *p, const Predicted *r, const float *mean, float *S
+    ) noexcept nogil
     cdef int learn_linear(self, const Predicted *r, const float *P, int y) except -1
     cdef void centre_on(self, const float *x) noexcept nogil
     cdef void learn_matrix(self, const float *x, const float *p, int y) noexcept nogil

@@ -36,14 +36,16 @@ now would make fast ones look fresher than they were. All else learns from where
 round whose features were not kept, weights and pools learn nothing.
 """
 
-from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from calibrant._kernels.classes.vectors cimport dot, expf_, logf_, softmax, total
+from calibrant._kernels.classes.vectors cimport (
+    covariances, dot, dots, expf_, fade, least_above, likeliest, line, log_scores, logf_, logs, moments,
+    softmax, step_against, sum_of, total,
+)
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.saved import floats, integer
 from calibrant._kernels.scores.batches cimport batches_start
@@ -52,8 +54,8 @@ from calibrant._kernels.scores.batches import BATCH_PARTS, check_batches
 # The parts of Learned: their names and sizes, in its order.
 MIXTURE_PARTS = {
     "w": EXPERTS, "v": EXPERTS, "slope": LINEAR, "known": LINEAR, "count": BASES,
-    "pooled": POOLS * FEATURES, "hessian": POOLS * SQUARE, "inverse": POOLS * SQUARE, "trust": 1,
-    "escaped": 1, "escapes": 1, "late": 1, "least": 1,
+    "pooled": POOLS * FEATURES, "hessian": POOLS * TRIANGLE, "trust": 1, "escaped": 1, "escapes": 1,
+    "late": 1, "least": 1,
 }
 
 # What each expert is, in the order of the table above.
@@ -78,6 +80,10 @@ cdef enum:
     FIRST_POOL = 12
     THE_MATRIX = 14
     MOST_ROWS = 128           # contexts with biases of their own; the others share row 0
+    DENSE = 10                # features but for the indicators, which come last
+    OF_TOP = 10
+    OF_LAST = 11
+    OF_ZEROS = 12
     OFTEN = 64                # labels up to which the pools' Hessians are always inverted,
     SELDOM = 8                # and then in every so many-th round
 
@@ -171,44 +177,63 @@ cdef int widen(float **rows, Py_ssize_t count, int old, int new, float value) ex
     return 0
 
 
-cdef void invert(const double *H, double *inverse) noexcept nogil:
-    """Invert a positive definite matrix, of which the lower triangle is given, by Cholesky."""
-    cdef double[SQUARE] L, Q
-    cdef double s
-    cdef int i, j, k
-    memset(Q, 0, sizeof(Q))
-    for i in range(FEATURES):
-        for j in range(i + 1):
-            s = H[i * FEATURES + j]
-            for k in range(j):
-                s -= L[i * FEATURES + k] * L[j * FEATURES + k]
-            L[i * FEATURES + j] = (
-                sqrt(s if s > 1e-9 else 1e-9) if i == j else s / L[j * FEATURES + j]
-            )
-    for j in range(FEATURES):
-        for i in range(j, FEATURES):
-            s = 1.0 if i == j else 0.0
-            for k in range(j, i):
-                s -= L[i * FEATURES + k] * Q[k * FEATURES + j]
-            Q[i * FEATURES + j] = s / L[i * FEATURES + i]
-    for i in range(FEATURES):
-        for j in range(i + 1):
-            s = 0.0
-            for k in range(i, FEATURES):
-                s += Q[k * FEATURES + i] * Q[k * FEATURES + j]
-            inverse[i * FEATURES + j] = inverse[j * FEATURES + i] = s
+cdef extern from *:
+    """
+    enum { CALIBRANT_SIDE = 13, CALIBRANT_ROOM = 16 };
+
+    /* Gauss and Jordan's method: a positive definite matrix needs no pivots. */
+    CALIBRANT_WIDE void calibrant_invert(const double *restrict H, float *restrict inverse) {
+        double A[CALIBRANT_SIDE][CALIBRANT_ROOM] = {{0}}, row[CALIBRANT_ROOM], c, scale;
+        int i, j, k;
+        for (i = 0; i < CALIBRANT_SIDE; i++)
+            for (j = 0; j <= i; j++) A[i][j] = A[j][i] = *H++;
+        for (k = 0; k < CALIBRANT_SIDE; k++) {
+            scale = 1.0 / (A[k][k] > 1e-9 ? A[k][k] : 1e-9);
+            for (j = 0; j < CALIBRANT_ROOM; j++) row[j] = A[k][j] * scale;
+            row[k] = 1.0 + scale;  /* takes c away from itself, and then c times the scale */
+            for (i = 0; i < CALIBRANT_SIDE; i++) {
+                c = A[i][k];
+                for (j = 0; j < CALIBRANT_ROOM; j++) A[i][j] -= c * row[j];
+            }
+            row[k] = scale;
+            for (j = 0; j < CALIBRANT_ROOM; j++) A[k][j] = row[j];
+        }
+        for (i = 0; i < CALIBRANT_SIDE; i++)
+            for (j = 0; j < CALIBRANT_SIDE; j++) inverse[i * CALIBRANT_SIDE + j] = (float)A[i][j];
+    }
+
+    CALIBRANT_WIDE void calibrant_newton(
+        const float *restrict inverse, const float *restrict g, float *restrict step
+    ) {
+        int i, j;
+        for (j = 0; j < CALIBRANT_SIDE; j++) step[j] = 0.0f;
+        for (i = 0; i < CALIBRANT_SIDE; i++)
+            for (j = 0; j < CALIBRANT_SIDE; j++) step[j] += inverse[i * CALIBRANT_SIDE + j] * g[i];
+    }
+    """
+    # The inverse of a matrix of all features, of which the lower triangle is given.
+    void calibrant_invert(const double *H, float *inverse) noexcept nogil
+    void newton "calibrant_newton" (const float *inverse, const float *g, float *step) noexcept nogil
 
 
-cdef void step_biases(
+cdef void invert(const double *H, float *inverse) noexcept nogil:
+    """Invert a positive definite matrix of all features, of which the lower triangle is given."""
+    calibrant_invert(H, inverse)
+
+
+cdef inline void step_biases(
     int K, float *b, float *A, const float *p, int y, double keep, double sd
 ) noexcept nogil:
     """Take the natural Newton step of biases."""
-    cdef float kept = keep, pull = (1.0 - keep) / (sd * sd)
-    cdef int k
-    for k in range(K):
-        A[k] = kept * A[k] + pull + p[k]
-        b[k] -= (p[k] + pull * b[k]) / A[k]
+    step_against(K, p, <float>keep, <float>((1.0 - keep) / (sd * sd)), b, A)
     b[y] += <float>1.0 / A[y]
+
+
+cdef void features_mean(int K, const float *p, const Predicted *r, float *mean) noexcept nogil:
+    """Put into `mean` the means of the features of a round under p."""
+    dots(K, p, <const float **>r.f, DENSE, mean)
+    mean[OF_TOP], mean[OF_LAST] = p[r.top], p[r.last] if r.last >= 0 else 0.0
+    mean[OF_ZEROS] = dot(K, p, r.f[OF_ZEROS]) if r.has_zeros else 0.0
 
 
 cdef class ClassMixture:
@@ -222,8 +247,8 @@ cdef class ClassMixture:
         for i in range(POOLS):
             for d in range(FEATURES):
                 self.state.pooled[i * FEATURES + d] = POOL_START[d]
-                self.state.hessian[i * SQUARE + d * FEATURES + d] = 1.0 / POOL_VARIANCE
-                self.state.inverse[i * SQUARE + d * FEATURES + d] = POOL_VARIANCE
+                self.state.hessian[i * TRIANGLE + d * (d + 3) // 2] = 1.0 / POOL_VARIANCE
+                self.inverse[i * SQUARE + d * FEATURES + d] = POOL_VARIANCE
         self.state.trust, self.state.least = TRUST, LEAST_SCORE
         self.state.escaped, self.state.escapes = ESCAPED, ESCAPES
         batches_start(&self.batches)
@@ -370,18 +395,12 @@ cdef class ClassMixture:
 
     cdef void look(self, const float *s, Predicted *r, double *least) noexcept nogil:
         """Say what there is to say of scores."""
-        cdef int k, top = 0
-        cdef float low, small = least[0]
-        for k in range(self.K):
-            if s[k] > ZERO and s[k] < small:
-                small = s[k]
-            if s[k] > s[top]:
-                top = k
+        cdef int top = likeliest(self.K, s)
+        cdef float low, small = least_above(self.K, s, ZERO, <float>least[0])
         if small < least[0]:
             least[0] = small
         low = <float>0.5 * small
-        for k in range(self.K):
-            r.x[k] = logf_(s[k] if s[k] > ZERO else low)
+        log_scores(self.K, s, ZERO, low, r.x)
         r.zero, r.top, r.last, r.K = logf_(low) + <float>1e-6, top, self.last, self.K
         r.begun, r.learned = self.begun, self.learned
         memcpy(r.w, self.state.w, sizeof(r.w))
@@ -389,42 +408,32 @@ cdef class ClassMixture:
         if not r.is_whole:  # in the vectors of a round that nobody keeps
             memcpy(self.live.x, r.x, self.K * sizeof(float))
             self.live.zero, self.live.top, self.live.last = r.zero, r.top, r.last
-            self.say(&self.live, self.live.P, False)
-            self.describe(&self.live)
-            self.pool(&self.live, self.live.P)
-            self.mix(r, self.live.P, r.q)
-            return
-        self.say(r, r.P, False)
+        self.tell(r if r.is_whole else &self.live)
+        self.mix(r, r.P if r.is_whole else self.live.P, r.q)
+
+    cdef void tell(self, Predicted *r) noexcept nogil:
+        """Fill the features of a round, and what each expert says of it."""
+        self.logits(r, r.P)
         self.describe(r)
         self.pool(r, r.P)
-        self.mix(r, r.P, r.q)
+        self.normalise(r.P)
 
     cdef void begin(self, const float *s, Predicted *r) noexcept nogil:
         """Begin a round that is kept in r."""
         self.look(s, r, &self.state.least)
         self.begun += 1
 
-    cdef void say(self, const Predicted *r, float *P, bint pools) noexcept nogil:
-        """Put into P what each expert says now of a round; the pools only if asked to."""
+    cdef void logits(self, const Predicted *r, float *P) noexcept nogil:
+        """Put into P the logits of all experts but the pools, and what base rates say."""
         cdef int K = self.K, i, k
         cdef const float *x = r.x
         cdef const float *b
-        cdef float *z = self.z
         cdef float *p = P
         cdef float a, mean
-        softmax(K, x, p)
+        memcpy(p, x, K * sizeof(float))
         for i in range(1, LINEAR):
-            a, p = self.state.slope[i], P + i * K
-            if i < FIRST_BIASED:
-                for k in range(K):
-                    p[k] = a * x[k]
-            else:
-                b = self.bias[i - FIRST_BIASED]
-                for k in range(K):
-                    p[k] = a * x[k] + b[k]
-                if i == FIRST_BIASED:
-                    memcpy(z, p, K * sizeof(float))
-            softmax(K, p, p)
+            b = NULL if i < FIRST_BIASED else self.bias[i - FIRST_BIASED]
+            line(K, self.state.slope[i], x, b, P + i * K)
         for i in range(BASES):
             b, p = self.base[i], P + (FIRST_BASE + i) * K
             a, mean = 1.0 / (self.state.count[i] + 1.0), 1.0 / K
@@ -433,21 +442,35 @@ cdef class ClassMixture:
         for i in range(CONTEXTS):
             p = P + (FIRST_CONTEXT + i) * K
             b = self.rows[i] + <Py_ssize_t>self.row_of[i][1 + (r.last if i else r.top)] * K
-            for k in range(K):
-                p[k] = z[k] + b[k]
-            softmax(K, p, p)
+            line(K, 1.0, P + FIRST_BIASED * K, b, p)
         if self.matrix != NULL:
-            self.say_matrix(x, P + THE_MATRIX * K)
-        if pools:
+            self.turn(x, P + THE_MATRIX * K)
+
+    cdef void say(self, const Predicted *r, float *P) noexcept nogil:
+        """Put into P what each expert says now of a round; the pools only if it is whole."""
+        self.logits(r, P)
+        if r.is_whole:
             self.pool(r, P)
+        else:
+            memset(P + FIRST_POOL * self.K, 0, POOLS * self.K * sizeof(float))
+        self.normalise(P)
+
+    cdef void normalise(self, float *P) noexcept nogil:
+        """Turn the logits of all experts but base rates into what they say."""
+        softmax(self.K, LINEAR, P)
+        softmax(self.K, self.E - FIRST_CONTEXT, P + FIRST_CONTEXT * self.K)
 
     cdef void say_matrix(self, const float *x, float *p) noexcept nogil:
         """Put into p what the matrix says now of a round."""
+        self.turn(x, p)
+        softmax(self.K, 1, p)
+
+    cdef void turn(self, const float *x, float *p) noexcept nogil:
+        """Put into p the logits of the matrix."""
         cdef int n = self.K + 1, k
         self.centre_on(x)
         for k in range(self.K):
             p[k] = dot(n, self.matrix + k * n, self.centre)
-        softmax(self.K, p, p)
 
     cdef void centre_on(self, const float *x) noexcept nogil:
         """Fill the centre: (x - mean x, 1)."""
@@ -464,7 +487,7 @@ cdef class ClassMixture:
         cdef const float *x = r.x
         cdef float *now
         cdef float *f
-        cdef const float *p
+        cdef bint has_zeros = False
         cdef const float *all_time = r.P + FIRST_BASE * K
         for i in range(BIASED + CONTEXTS):
             if i < BIASED:
@@ -477,9 +500,7 @@ cdef class ClassMixture:
             else:
                 memcpy(r.f[1 + i], now, K * sizeof(float))
         for i in range(1, BASES):
-            f, p = r.f[6 + i], all_time + i * K
-            for k in range(K):
-                f[k] = logf_(p[k] / all_time[k])
+            logs(K, all_time + i * K, all_time, r.f[6 + i])
         f = r.f[9]
         for k in range(K):
             f[k] = <float>-0.1 * x[k] * x[k]
@@ -491,34 +512,36 @@ cdef class ClassMixture:
         f = r.f[12]
         for k in range(K):
             f[k] = 1.0 if x[k] <= r.zero else 0.0
+            has_zeros |= x[k] <= r.zero
+        r.has_zeros = has_zeros
 
     cdef void pool(self, const Predicted *r, float *P) noexcept nogil:
-        """Put into P what the pools say now of a round's features."""
-        cdef int K = self.K, i, d, k
-        cdef float c
+        """Put into P the logits of the pools, from the features of a round."""
+        cdef int K = self.K, i, d
+        cdef float[FEATURES] c
         cdef float *p
-        cdef const float *f
         for i in range(POOLS):
             p = P + (FIRST_POOL + i) * K
-            memset(p, 0, K * sizeof(float))
             for d in range(FEATURES):
-                c, f = self.state.pooled[i * FEATURES + d], r.f[d]
-                for k in range(K):
-                    p[k] += c * f[k]
-            softmax(K, p, p)
+                c[d] = self.state.pooled[i * FEATURES + d]
+            sum_of(K, DENSE, c, <const float **>r.f, p)
+            p[r.top] += c[OF_TOP]
+            if r.last >= 0:
+                p[r.last] += c[OF_LAST]
+            if r.has_zeros:
+                line(K, c[OF_ZEROS], r.f[OF_ZEROS], p, self.z)
+                memcpy(p, self.z, K * sizeof(float))
 
     cdef void mix(self, const Predicted *r, const float *P, float *q) noexcept nogil:
         """Put into q what the experts say together."""
-        cdef int K = self.K, i, k
+        cdef int i
         cdef double d = self.state.escaped / self.state.escapes, u = self.state.trust
-        cdef float c
-        cdef const float *p
-        memset(q, 0, K * sizeof(float))
+        cdef float[EXPERTS] c
+        cdef const float *predicted[EXPERTS]
         for i in range(self.E):
-            c = (1.0 - d) * (u * r.w[i] + (1.0 - u) * r.v[i]) + (d if i == FIRST_BASE else 0.0)
-            p = P + i * K
-            for k in range(K):
-                q[k] += c * p[k]
+            c[i] = (1.0 - d) * (u * r.w[i] + (1.0 - u) * r.v[i]) + (d if i == FIRST_BASE else 0.0)
+            predicted[i] = P + i * self.K
+        sum_of(self.K, self.E, c, predicted, q)
 
     # -- a label --------------------------------------------------------------------------------
 
@@ -529,7 +552,7 @@ cdef class ClassMixture:
         if r.is_whole:
             self.weigh(r, y)
         if not r.is_whole or r.learned != self.learned:
-            self.say(r, self.now, r.is_whole)  # learn from where all stands now
+            self.say(r, self.now)  # learn from where all stands now
             P = self.now
         if r.is_whole:
             self.learn_pools(r, P, y)
@@ -570,61 +593,68 @@ cdef class ClassMixture:
 
     cdef void learn_pools(self, const Predicted *r, const float *P, int y) noexcept nogil:
         """Take the Newton steps of the pools, with the slow pool's covariance for both."""
-        cdef int K = self.K, i, d, c, k
-        cdef double[SQUARE] S
-        cdef double[FEATURES] mean, g
-        cdef const float *p = P + FIRST_POOL * K
-        cdef const float *f
-        cdef float *t = self.z
-        cdef float m
-        cdef double keep, pull, step
+        cdef int K = self.K, i, d
+        cdef float[TRIANGLE] S
+        cdef float[FEATURES] mean
+        cdef float[FEATURES] g, step
+        cdef double keep, pull
         cdef double *H
         cdef double *w
-        for d in range(FEATURES):
-            mean[d] = dot(K, p, r.f[d])
-        for d in range(FEATURES):
-            f, m = r.f[d], mean[d]
-            for k in range(K):
-                t[k] = p[k] * (f[k] - m)
-            for c in range(d + 1):
-                S[d * FEATURES + c] = dot(K, t, r.f[c])
+        features_mean(K, P + FIRST_POOL * K, r, mean)
+        self.features_covariance(P + FIRST_POOL * K, r, mean, S)
         for i in range(POOLS):
-            keep, H = KEEPS[FIRST_POOL + i], self.state.hessian + i * SQUARE
+            keep, H = KEEPS[FIRST_POOL + i], self.state.hessian + i * TRIANGLE
             w, pull = self.state.pooled + i * FEATURES, (1.0 - keep) / POOL_VARIANCE
+            if i:
+                features_mean(K, P + (FIRST_POOL + i) * K, r, mean)
+            fade(TRIANGLE, keep, S, H)
             for d in range(FEATURES):
-                for c in range(d + 1):
-                    H[d * FEATURES + c] = keep * H[d * FEATURES + c] + S[d * FEATURES + c]
-                H[d * FEATURES + d] += pull + 1e-6
-                step = mean[d] if i == 0 else dot(K, p + K, r.f[d])
-                g[d] = step - r.f[d][y] + pull * (w[d] - POOL_START[d])
+                H[d * (d + 3) // 2] += pull + 1e-6
+                g[d] = <double>mean[d] - r.f[d][y] + pull * (w[d] - POOL_START[d])
             if self.learned < OFTEN or self.learned % SELDOM == SELDOM // POOLS * i:
-                invert(H, self.state.inverse + i * SQUARE)
+                invert(H, self.inverse + i * SQUARE)
+            newton(self.inverse + i * SQUARE, g, step)
             for d in range(FEATURES):
-                step = 0.0
-                for c in range(FEATURES):
-                    step += self.state.inverse[i * SQUARE + d * FEATURES + c] * g[c]
-                w[d] -= within(step, LONGEST_POOL_STEP)
+                w[d] -= within(step[d], LONGEST_POOL_STEP)
+
+    cdef void features_covariance(
+        self, const float *p, const Predicted *r, const float *mean, float *S
+    ) noexcept nogil:
+        """Fill the lower triangle of the covariances of the features under p.
+
+        That of an indicator of one class with another feature is p (f - mean) at this class.
+        """
+        cdef int d, c, k
+        covariances(self.K, p, <const float **>r.f, mean, DENSE, self.z, S)
+        S += DENSE * (DENSE + 1) // 2
+        for d in range(OF_TOP, OF_ZEROS):
+            k = r.top if d == OF_TOP else r.last
+            for c in range(d + 1):
+                S[c] = 0.0 if k < 0 else p[k] * (r.f[c][k] - mean[c])
+            S += d + 1
+        memset(S, 0, FEATURES * sizeof(float))
+        if r.has_zeros:
+            for k in range(self.K):
+                self.z[k] = p[k] * (r.f[OF_ZEROS][k] - mean[OF_ZEROS])
+            dots(self.K, self.z, <const float **>r.f, FEATURES, S)
 
     cdef int learn_linear(self, const Predicted *r, const float *P, int y) except -1:
         """Take the steps of temperatures, biases, base rates, contexts and the matrix."""
         cdef int K = self.K, i, k, row
         cdef const float *x = r.x
         cdef const float *p
-        cdef float *t = self.z
-        cdef float kept
-        cdef double keep, pull, mean, variance
+        cdef float kept, mean, square
+        cdef double keep, pull, variance
         cdef Learned *to = &self.state
         for i in range(1, LINEAR):
             p, keep = P + i * K, KEEPS[i]
             pull = (1.0 - keep) / SLOPE_VARIANCE
-            for k in range(K):
-                t[k] = p[k] * x[k]
-            mean = total(K, t)
-            variance = dot(K, t, x) - mean * mean
+            moments(K, p, x, self.z, &mean, &square)
+            variance = <double>square - <double>mean * mean
             to.known[i] = keep * to.known[i] + pull
             to.known[i] += variance if variance > LEAST_CURVATURE else LEAST_CURVATURE
             to.slope[i] -= within(
-                (mean - x[y] + pull * (to.slope[i] - 1.0)) / to.known[i], LONGEST_SLOPE_STEP
+                (<double>mean - x[y] + pull * (to.slope[i] - 1.0)) / to.known[i], LONGEST_SLOPE_STEP
             )
             if to.slope[i] < 0.0:
                 to.slope[i] = 0.0
@@ -727,6 +757,7 @@ cdef class ClassMixture:
         for name, count in BATCH_PARTS.items():
             state[name] = array_of(part, count)
             part += <Py_ssize_t>count
+        state["inverse"] = doubles(self.inverse, POOLS * SQUARE)
         vectors = []
         for i in range(BIASED):
             vectors += [doubles(self.bias[i], self.K), doubles(self.bias_known[i], self.K)]
@@ -759,6 +790,7 @@ cdef class ClassMixture:
             raise ValueError("saved last must be a class once a label was learned, and -1 before")
         found = {name: floats(state, name, size=size) for name, size in MIXTURE_PARTS.items()}
         check_learned(found, self.E, begun, learned)
+        inverse = floats(state, "inverse", size=POOLS * SQUARE, low=-1e10, high=1e10)
         seen = {name: floats(state, name, size=size) for name, size in BATCH_PARTS.items()}
         check_batches(seen, learned)
         biases = floats(state, "biases", size=2 * BIASED * K, low=-1e4, high=5.0 + 2.0 * learned)
@@ -791,6 +823,8 @@ cdef class ClassMixture:
             values = floats(state, "matrix", size=K * n + n * n, low=-1e6, high=1e6)
             take(self.matrix, values, 0, K * n)
             take(self.gain, values, K * n, n * n)
+        values = inverse
+        take(self.inverse, values, 0, POOLS * SQUARE)
         values = biases
         for i in range(BIASED):
             take(self.bias[i], values, 2 * i * K, K)
@@ -811,7 +845,7 @@ cdef class ClassMixture:
 
     def parts(self):
         """Return the names of what `save` returns."""
-        names = {"begun", "learned", "last", "biases", "bases", *MIXTURE_PARTS, *BATCH_PARTS}
+        names = {"begun", "learned", "last", "inverse", "biases", "bases", *MIXTURE_PARTS, *BATCH_PARTS}
         names |= {f"context{i}{end}" for i in range(CONTEXTS) for end in ("", "_rows")}
         return names | ({"matrix"} if self.matrix != NULL else set())
 
@@ -837,7 +871,8 @@ def check_learned(found, int E, double begun, double learned):
     if not ZERO <= found["least"][0] <= LEAST_SCORE:
         raise ValueError(f"saved least must be in [{ZERO}, {LEAST_SCORE}]")
     for i in range(POOLS):
-        half = np.tril(found["hessian"][i * SQUARE : (i + 1) * SQUARE].reshape(FEATURES, FEATURES))
+        half = np.zeros((FEATURES, FEATURES))
+        half[np.tril_indices(FEATURES)] = found["hessian"][i * TRIANGLE : (i + 1) * TRIANGLE]
         try:
             np.linalg.cholesky(half + np.tril(half, -1).T)
         except np.linalg.LinAlgError:

@@ -20,6 +20,7 @@ cdef class ClassKernel:
     cdef int64_t waiting                  # all rounds that wait
     cdef list calls                       # labels of rounds that waited together: not learned yet
     cdef int64_t deferred                 # how many these are
+    cdef float *spare                     # for the next whole round: what the last one left
 
     cdef int enter(self) except -1
     cdef int begin(self, ClassRound r, const float *s) except -1

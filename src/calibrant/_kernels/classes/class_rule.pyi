@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -6,10 +6,12 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, Id
 from calibrant._kernels.classes.class_mixture import ClassMixture
+from calibrant._kernels.rounds.learner import Learner
 from calibrant._kernels.rounds.round import Round
 from calibrant._kernels.rounds.rule import Rule
 from calibrant._kernels.scores.pending import PendingKernel
 from calibrant._kernels.scores.recalibrate import RecalibrateKernel
+from calibrant._times import Time
 
 class ClassRound(Round):
     named: int
@@ -75,5 +77,23 @@ class ClassRule(Rule):
     def group_of(self, r: Any) -> Id | None: ...
     def whole_of(self, r: Any) -> ClassRound: ...
     def in_group(self, inside: ClassRound, whole: ClassRound) -> ClassRound: ...
+
+class ClassLearner(Learner):
+    def predict(
+        self,
+        probabilities: npt.ArrayLike | Mapping[Any, float],
+        *,
+        id: Id | None = ...,  # noqa: A002
+        by: Id | None = ...,
+        at: Time | None = ...,
+        due: Time | None = ...,
+    ) -> Floats: ...
+    def update(
+        self,
+        outcome: Any,
+        *,
+        id: Id | None = ...,  # noqa: A002
+        at: Time | None = ...,
+    ) -> str | None: ...
 
 def row_with(mixed: npt.NDArray[np.float32], named: int, sure: float) -> Floats: ...

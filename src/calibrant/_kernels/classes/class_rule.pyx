@@ -29,7 +29,11 @@ from calibrant._kernels.classes.class_batches cimport batch_learn, batch_mix
 from calibrant._kernels.classes.class_mixture cimport (
     EXPERTS, FEATURES, ClassMixture, Predicted, lateness_power, power,
 )
-from calibrant._kernels.classes.vectors cimport expf_, total
+from calibrant._kernels.arrays cimport doubles_in
+from calibrant._kernels.classes.vectors cimport (
+    exact_total, expf_, greatest, likeliest, share, take_row, total,
+)
+from calibrant._kernels.rounds.learner cimport Learner
 from calibrant._kernels.rounds.round cimport Round, companies, drawn
 from calibrant._kernels.rounds.rule cimport Rule
 from calibrant._kernels.saved import check_names, floats, part_of
@@ -44,6 +48,8 @@ from calibrant._kernels.scores.scoring cimport ScoringKernel
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
 
+ndarray, new_array, DOUBLES = np.ndarray, np.empty, np.dtype(np.float64)
+
 #: By how much of itself the named class stays above another that would otherwise equal it.
 cdef double LEAD = 2.0**-40
 cdef double SUM_TOLERANCE = 1e-4
@@ -52,7 +58,6 @@ cdef double OWN_SHARE = 1e-3      # of this weight that returns there after a la
 cdef double LEAST_PREDICTED = 1e-9
 cdef enum:
     BUDGET = 16 << 20             # bytes for the features and estimates of all rounds that wait
-    SHORT = 16                    # rows up to this long are read as lists
     PORTION = 64                  # rows of a run between two looks for Ctrl-C
     ROUND_NUMBERS = 7             # whole numbers saved of a round
     HEAD = 2 + 2 * EXPERTS        # numbers saved of a round before its vectors
@@ -71,6 +76,13 @@ cdef int fill_row(const float *q, int K, int named, double sure, double *row) ex
     if K == 1:
         row[0] = 1.0
         return 0
+    rest = exact_total(named, q) + exact_total(K - named - 1, q + named + 1)
+    if not is_even and rest > 0.0:  # mostly, none is capped
+        scale = left / rest
+        if max(greatest(named, q), greatest(K - named - 1, q + named + 1)) * scale <= cap:
+            share(K, q, scale, row)
+            row[named] = sure
+            return 0
     for k in range(K):
         row[k] = NAN
     row[named] = sure
@@ -112,6 +124,8 @@ cdef class ClassRound(Round):
     def __dealloc__(self):
         if self.mixed != self.predicted.q:
             free(self.mixed)
+        if self.kernel is not None and self.predicted.is_whole and self.predicted.K == self.kernel.mixture.K:
+            self.kernel.spare, self.block = self.block, self.kernel.spare
         free(self.block)
 
     cdef double as_raw(self):
@@ -129,9 +143,8 @@ cdef class ClassRound(Round):
     @property
     def row(self):
         """What was predicted."""
-        found = np.empty(self.predicted.K)
-        cdef double[::1] to = found
-        self.fill(self.safe.begun.z, &to[0])
+        found = new_array(self.predicted.K)
+        self.fill(self.safe.begun.z, doubles_in(found, DOUBLES, self.predicted.K))
         return found
 
     @property
@@ -155,6 +168,9 @@ cdef class ClassKernel:
         self.silent, self.own = silent, OWN
         self.calls = []
 
+    def __dealloc__(self):
+        free(self.spare)
+
     @property
     def learned(self):
         """Labels learned so far."""
@@ -175,10 +191,7 @@ cdef class ClassKernel:
 
     cdef int finish_look(self, float *q, double *sure) noexcept nogil:
         """Return which class a mixture names; `sure` takes its probability."""
-        cdef int k, named = 0
-        for k in range(1, self.mixture.K):
-            if q[k] > q[named]:
-                named = k
+        cdef int named = likeliest(self.mixture.K, q)
         sure[0] = q[named] / <double>total(self.mixture.K, q)
         if sure[0] > 1.0:
             sure[0] = 1.0
@@ -226,7 +239,10 @@ cdef class ClassKernel:
         self.enter()
         is_whole = self.is_kept_whole()
         size = self.mixture.whole_size() if is_whole else 2 * self.mixture.K
-        r.block = <float *>malloc(size * sizeof(float))
+        if is_whole and self.spare != NULL:
+            r.block, self.spare = self.spare, NULL
+        else:
+            r.block = <float *>malloc(size * sizeof(float))
         if r.block == NULL:
             raise MemoryError
         r.kernel = self
@@ -596,6 +612,9 @@ cdef class ClassKernel:
                 r.predicted.w[i], r.predicted.v[i] = values[2 + i], values[2 + EXPERTS + i]
             for i in range(size):
                 r.block[i] = <float>values[HEAD + i]
+            r.predicted.has_zeros = is_whole and any(
+                values[HEAD + FEATURES * K + i] != 0.0 for i in range(K)
+            )
             if is_inside:
                 r.mixed = <float *>malloc(K * sizeof(float))
                 if r.mixed == NULL:
@@ -718,6 +737,8 @@ cdef class ClassRule(Rule):
             kernel.enter()
             if kernel.mixture.K < K:
                 kernel.mixture.grow(K)
+                free(kernel.spare)
+                kernel.spare = NULL
         return 0
 
     def add_class(self, label):
@@ -790,23 +811,20 @@ cdef class ClassRule(Rule):
         """Put a row of scores, as probabilities, where a round begins from; refuse a bad one."""
         cdef Py_ssize_t K = len(self.labels), k
         cdef const double[::1] view
+        cdef const double *given = NULL
         cdef list values
-        if type(row) is np.ndarray and K > SHORT:
-            if row.ndim == 1 and row.dtype == np.float64 and len(row) == K and row.flags.c_contiguous:
-                view = row
-                if self.take_doubles(&view[0]):
-                    return 0
-        elif type(row) is np.ndarray and row.ndim == 1:
-            row = row.tolist()
-        if (type(row) is list or type(row) is tuple) and len(row) == K:
+        if type(row) is ndarray:
+            given = doubles_in(row, DOUBLES, K)
+        elif (type(row) is list or type(row) is tuple) and len(row) == K:
             values = row if type(row) is list else list(row)
             for k in range(K):
                 if type(values[k]) is not float:
                     break
                 self.given[k] = values[k]
             else:
-                if self.take_doubles(self.given):
-                    return 0
+                given = self.given
+        if given != NULL and self.take_doubles(given):
+            return 0
         # Something is wrong with it, or it is something else that can be read as a row.
         view = self.table_of(one_row(row, K))[0]
         self.take_doubles(&view[0])
@@ -815,14 +833,12 @@ cdef class ClassRule(Rule):
     cdef int take_doubles(self, const double *row) except -1:
         """Take a row; return 0 if there is something wrong with it."""
         cdef Py_ssize_t k, K = len(self.labels)
-        cdef double all_of_it = 0.0, most = row[0]
-        cdef bint is_fine = True
+        cdef double all_of_it = 0.0, most
+        cdef bint is_within
         if not self.is_logit:
-            for k in range(K):
-                is_fine = is_fine and 0.0 <= row[k] <= 1.0
-                all_of_it += row[k]
-                self.scores[k] = <float>row[k]
-            return is_fine and fabs(all_of_it - 1.0) <= SUM_TOLERANCE
+            is_within = take_row(<int>K, row, self.scores, &all_of_it)
+            return is_within and fabs(all_of_it - 1.0) <= SUM_TOLERANCE
+        most = row[0]
         for k in range(K):
             if not isfinite(row[k]):
                 return 0
@@ -1064,6 +1080,35 @@ cdef class ClassRule(Rule):
         inside.whole = whole
         inside.number = inside.batch = whole.number
         return inside
+
+
+cdef class ClassLearner(Learner):
+    """The verbs for one row, each of which is one compiled call where the classes are given."""
+
+    def predict(self, probabilities, *, id=None, by=None, at=None, due=None):
+        """Return the recalibrated row, which sums to one, and open a round.
+
+        Without an id, the next `update` without one answers it; a further `predict` without an
+        id gives it up. With one, it waits until ``update(label, id)``. An id is used once. `by`
+        names the group that the round belongs to, if any; `at` says when it is predicted, for
+        deadlines and ``expire(before=...)``, and `due` is the deadline of this row, with
+        `silence` or `hold`.
+        """
+        if not (<ClassRule?>self._rule).grows and type(probabilities) in (ndarray, list, tuple):
+            return (<ClassRound>self.open_one(probabilities, id, by, at, due)).row
+        return self._predict_named(probabilities, id, by, at, due)
+
+    def update(self, outcome, *, id=None, at=None):
+        """Learn a label: of the last prediction without an id, or of an id's.
+
+        The answers are those of `Recalibrator.update`.
+        """
+        if not (<ClassRule?>self._rule).grows:
+            return learn(self, outcome, id=id, at=at)
+        return self._update_named(outcome, id, at)
+
+
+learn = Learner.update
 
 
 def one_row(row, K):
