@@ -1,4 +1,4 @@
-"""Evolve opponents of the safe stage: ``python -m benchmarks evolve [--games N] [--against WHOM]``.
+"""Evolve opponents of the safe stage and of Zoom: ``python -m benchmarks evolve [--games N] [--against WHOM]``.
 
 A learned opponent (`calibrant.streams.Learned`) is a recurrent network of a few hundred numbers. An
 evolution strategy with mirrored samples (Salimans and others 2017) starts from one that is greedy,
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrant import EventForecaster, Recalibrator
+from calibrant import EventForecaster, Recalibrator, Zoom
 from calibrant._kernels.adversaries import MOST_GENES, LearnedKernel
 from calibrant.measures import cal2
 from calibrant.streams import adversaries
@@ -30,6 +30,10 @@ def against_events(opponent, seed, rounds):
     return adversaries.kernels.play(EventForecaster(seed=seed), opponent, rounds)
 
 
+def against_zoom(opponent, seed, rounds):
+    return adversaries.kernels.play(Zoom(seed=seed), opponent, rounds)
+
+
 def against_scores(opponent, seed, rounds):
     """Play an opponent that also chooses the scores of a recalibrator."""
     recalibrator = Recalibrator(seed=seed)
@@ -43,7 +47,7 @@ def against_scores(opponent, seed, rounds):
     return predictions, outcomes
 
 
-GAMES = {"events": against_events, "scores": against_scores}
+GAMES = {"events": against_events, "scores": against_scores, "zoom": against_zoom}
 
 
 def fitness(genes, against, seeds, rounds=ROUNDS):
@@ -80,7 +84,7 @@ def evolve(against, games, seed, progress=print):
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks evolve", description=__doc__)
     parser.add_argument("--games", type=int, default=6000, help="games to play (6000)")
-    parser.add_argument("--against", choices=GAMES, action="append", help="both unless given")
+    parser.add_argument("--against", choices=GAMES, action="append", help="all unless given")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
     found = json.loads(FILE.read_text())

@@ -82,16 +82,16 @@ def errors(row, size, error_on):
 
 
 def played_by(row, size: Size, forecaster):
-    """Return a row whose null is as ever, played by another forecaster: a spec, or a sign."""
+    """Return a row whose nulls are as ever, played by another forecaster: a spec, or a sign."""
 
     def error_on(stream, T, seed):
         if isinstance(forecaster, int):
             return errors_by_hand(stream, T, seed, forecaster)[row.measure]
         return errors_of_spec(forecaster, stream, T, seed, row.measure)
 
-    def null_error_on(stream, T, seed):
-        return errors_of_spec(row.null, stream, T, seed, row.measure)
+    def errors_of_null(null):
+        return errors(row, size, lambda *world: errors_of_spec(null, *world, row.measure))
 
     costs = dict.fromkeys(timings_of(row, size), 100.0)
-    nulls = errors(row, size, null_error_on)
+    nulls = [errors_of_null(null) for null in row.nulls]
     return measured(row, size, errors(row, size, error_on), nulls, costs=costs)

@@ -36,10 +36,9 @@ def no_costs(claim, size=SIZES["default"]):
 
 
 def judged(claim, errors, nulls=None, size=SIZES["default"]):
-    """Return a row with these errors; unless others are given, its null has ten times as much."""
-    if nulls is None and claim.null is not None:
-        nulls = 10 * errors
-    return measured(claim, size, errors, nulls, costs=no_costs(claim, size))
+    """Return a row with these errors; its best null has ten times as much, or what is given."""
+    best = 10 * errors if nulls is None else nulls
+    return measured(claim, size, errors, [3 * best, best, 2 * best], costs=no_costs(claim, size))
 
 
 @pytest.mark.parametrize("above", [-0.3, 0.0, 0.079, 0.081, 0.2])
@@ -89,7 +88,10 @@ def test_where_the_claim_is_the_rate_of_the_null_a_logarithm_does_not_help():
     def powered(exponent):
         return np.broadcast_to((x**exponent)[:, None], shape).copy()
 
-    assert judged(claim, powered(0.35), powered(0.3) / 9).verdict == "passes"
+    kept = judged(claim, powered(0.35), powered(0.3) / 9)
+    assert kept.verdict == "not counted"
+    assert kept.reason.endswith("A fixed grid has that rate in any world.")
+    assert kept.null == claim.nulls[1]
     hidden = judged(claim, powered(0.55), powered(0.3) / 9)
     assert hidden.high < claim.exponent
     assert hidden.verdict == "fails"
@@ -157,7 +159,7 @@ def test_the_growth_of_the_cost():
     claim = row(kind="interval", situation="i.i.d.")
     costs = {timing: 3 * timing.rounds**0.5 for timing in timings_of(claim, SIZES["default"])}
     errors = grown(claim, 0.5)
-    found = measured(claim, SIZES["default"], errors, 2 * errors, costs=costs)
+    found = measured(claim, SIZES["default"], errors, [2 * errors] * 3, costs=costs)
     assert found.cost_exponent == pytest.approx(0.5)
     assert found.claimed_cost_exponent == 0.5
     assert found.ns_per_round == pytest.approx([3 * T**0.5 for T in found.x])
@@ -177,7 +179,10 @@ def test_the_folder_and_the_contract(tmp_path):
     assert timed[-1] == (6000, 6000)  # along T, and three times 1,000 in C
     found = read_results(tmp_path).all
     taken = {(each.identity.forecaster, measure) for each in found for measure in each.values}
-    assert taken == {("epoch", "cal1"), ("refined", "pcal2"), ("swap", "pcal2")}
+    assert taken == {
+        ("epoch", "cal1"), ("refined", "pcal2"),
+        ("foster-hart", "cal1"), ("foster-hart", "pcal2"),
+    }  # fmt: skip
     entries = json.loads((tmp_path / "table1.json").read_text())
     assert [entry["theorem"] for entry in entries] == ["simple_block_Cal1", "PCal2_bound"]
     for entry, found in zip(entries, table, strict=True):
@@ -189,8 +194,7 @@ def test_the_folder_and_the_contract(tmp_path):
     assert read_claims(tmp_path) == table
     assert entries[0]["ns_per_round"]
     assert len(entries[1]["ns_per_round"]) == 3
-    assert entries[0]["null"] is None
-    assert entries[1]["null"] == "swap:horizon=T"
+    assert entries[1]["null"] in SOME[1].nulls
     assert entries[1]["level_low"] <= entries[1]["level"] <= entries[1]["level_high"]
 
 
@@ -232,7 +236,7 @@ def test_pseudo_errors_are_measured_only_where_they_are_asked_for():
     assert wanted["epoch"] == ("cal1", "cal2")
     assert wanted["restarting:measure=l2,horizon=T"] == ("cal2",)
     assert wanted["refined:measure=pseudo_l2,deviation=C,horizon=T"] == ("cal2", "pcal2")
-    assert wanted["interval:horizon=T"] == ("cal1", "cal2")
+    assert wanted["foster-hart:horizon=T"] == ("cal1", "cal2", "pcal2")
 
 
 def test_bad_size(tmp_path):

@@ -2,10 +2,11 @@
 
 import pytest
 
-from calibrant import Interval, Swap
+from calibrant import Swap
 from calibrant.experiments import SIZES
 from calibrant.experiments.table1 import DEVIATING, HOSTILE, ROWS, SEGMENTED, STEADY
 from calibrant.forecasters import named
+from calibrant.forecasters.rivals import FosterHart
 from calibrant.streams.named import find
 
 # The upper bounds of Table 1 that come with an algorithm, and those behind its "unknown C and K".
@@ -14,7 +15,7 @@ THEOREMS = {
     "cal2_approach1", "PCal2_bound", "Cal2_bound_implied_by_PCal2", "PKLCal_bound_knownC",
     "combine_piecewise_cal1, cal1_better", "combine_piecewise_cal2, cal2_approach1",
     "combine_piecewise_cal2, Cal2_bound_implied_by_PCal2",
-    "combine_piecewise_PKL, PKLCal_bound_knownC", "Table 1, CalL1_knownC",
+    "combine_piecewise_PKL, PKLCal_bound_knownC", "Table 1, CalL1_knownC", "Zoom's 1, 2 and 3",
 }  # fmt: skip
 
 
@@ -22,7 +23,9 @@ def test_every_theorem_is_there_with_both_constants():
     assert {row.theorem for row in ROWS} == THEOREMS
     for theorem in THEOREMS:
         constants = {row.constants for row in ROWS if row.theorem == theorem}
-        expected = {"paper"} if theorem.startswith("simple_block") else {"tuned", "paper"}
+        expected = {"tuned", "paper"}
+        if theorem.startswith(("simple_block", "Zoom")):
+            expected = {"zoom"} if theorem.startswith("Zoom") else {"paper"}
         assert constants == expected
 
 
@@ -43,10 +46,10 @@ def test_claims(row):
     assert row.exponent == claimed[row.axis, row.situation]
     assert (row.log_power == 0) == (row.axis != "T")
     forecaster = named.make(row.forecaster, rounds=1000, deviation=10.0)
-    assert getattr(forecaster, "constants", "paper") == row.constants
+    assert getattr(forecaster, "constants", "paper") == row.constants.replace("zoom", "paper")
     if row.kind == "refined" and row.axis != "K":
         assert forecaster.deviation == 10.0
-    assert (row.axis == "K") <= (row.kind == "restarting")
+    assert (row.axis == "K") <= (row.kind in ("restarting", "zoom"))
 
 
 # Theorems `combine_piecewise_...`: a min over C and K. With C = 0 there is one segment, and a1 is
@@ -57,19 +60,16 @@ def test_not_to_know_c_costs_no_logarithm_where_there_is_one_segment(row):
         assert row.log_power == (1 if row.error == "Cal1" else 3)
 
 
-def test_every_row_that_adapts_has_a_null_with_its_constants():
+def test_every_row_has_fixed_grids_as_nulls():
     for row in ROWS:
-        if row.theorem.startswith("simple_block"):
-            assert row.null is None
-            continue
-        null = named.make(row.null, rounds=1000)
-        assert null.horizon == 1000
-        if "pseudo" in row.forecaster or "swap" in row.forecaster:
-            assert isinstance(null, Swap)
-            assert null.loss == ("log" if row.error == "PKLCal" else "squared")
+        nulls = [named.make(null, rounds=1000) for null in row.nulls]
+        if row.error == "PKLCal":
+            assert all(isinstance(null, Swap) and null.loss == "log" for null in nulls)
+            assert [null.intervals for null in nulls[1:]] == [16, 32]
+            assert nulls[0].horizon == 1000
         else:
-            assert isinstance(null, Interval)
-            assert null.constants == row.constants
+            assert all(isinstance(null, FosterHart) for null in nulls)
+            assert [null.gaps for null in nulls] == [10, 16, 32]
         assert row.beyond_null == (row.situation != "C of order T")
 
 

@@ -15,7 +15,12 @@ from calibrant.tables.errors import InputError
 
 #: The name of the file in its folder.
 NAME = "table1.json"
-PASSES, FAILS, NOT_VISIBLE = VERDICTS = ("passes", "fails", "not visible")
+PASSES, FAILS, NOT_VISIBLE, NOT_COUNTED = VERDICTS = (
+    "passes",
+    "fails",
+    "not visible",
+    "not counted",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +44,8 @@ class Claim:
     plain : float or None
         The exponent without any logarithm.
     null : str or None
-        The spec of the base that adapts to nothing, with the same constants, in the same worlds;
-        None for the stationary forecasters, which do not adapt either.
+        The spec of the null, a fixed grid in the same worlds: of several, the one with the
+        smallest errors.
     null_plain : float or None
         Its plain exponent, over the sizes that count.
     null_mean : list or None
@@ -61,7 +66,7 @@ class Claim:
         What a round of `run` takes, by size.
     cost_exponent, claimed_cost_exponent : float or None
         How ns_per_round grows along the axis, and how the paper says it does.
-    verdict : {"passes", "fails", "not visible"}
+    verdict : {"passes", "fails", "not visible", "not counted"}
         What the numbers decide.
     reason : str
         Why, in a sentence.

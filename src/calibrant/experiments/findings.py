@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from calibrant.experiments.claims import FAILS, PASSES, VERDICTS, Claim
+from calibrant.experiments.claims import FAILS, NOT_VISIBLE, PASSES, VERDICTS, Claim
 from calibrant.experiments.results import HOPELESS, rank, ratios
+from calibrant.experiments.table1 import constants_of
 from calibrant.report.style import show_number
 
 Means = Mapping[str, Mapping[str, float]]
@@ -89,21 +90,30 @@ def _winners(row: Mapping[str, float]) -> str:
 
 
 def verdicts(claims: Sequence[Claim]) -> str:
-    """Say how many of the paper's claims the measurements bear out."""
-    counts = Counter(claim.verdict for claim in claims)
-    parts = [f"{counts[verdict]} {_verb(verdict, counts[verdict])}" for verdict in VERDICTS]
-    failed = [name_claim(claim) for claim in claims if claim.verdict == FAILS]
-    return (
-        f"Of {count(len(claims), 'claim')} of the paper, {parts[0]}, {parts[1]} and {parts[2]} "
-        f"at these sizes." + (f" What fails: {'; '.join(failed)}." if failed else "")
-    )
+    """Say how many claims hold beyond the best fixed grid, by the constants behind them."""
+    kinds = {"paper": "with printed constants", "tuned": "with tuned ones", "zoom": "of Zoom"}
+    parts = []
+    for constants, words in kinds.items():
+        found = [each for each in claims if constants_of(each.forecaster) == constants]
+        if not found:
+            continue
+        counts = Counter(claim.verdict for claim in found)
+        rest = ", ".join(
+            f"{counts[verdict]} {_verb(verdict, counts[verdict])}"
+            for verdict in VERDICTS[1:]
+            if counts[verdict]
+        )
+        parts.append(
+            f"{counts[PASSES]} of {count(len(found), 'claim')} {words}" + (rest and f" ({rest})")
+        )
+    return f"Beyond the best fixed grid pass {', '.join(parts)}, at these sizes."
 
 
 def reasons(claims: Sequence[Claim]) -> list[str]:
-    """Say why claims do not pass, those with one reason together."""
+    """Say why claims fail or are not visible, those with one reason together."""
     groups: dict[tuple[str, str], list[str]] = {}
     for claim in claims:
-        if claim.verdict != PASSES:
+        if claim.verdict in (FAILS, NOT_VISIBLE):
             groups.setdefault((claim.verdict, claim.reason), []).append(name_claim(claim))
     return [
         f"{verdict}: {'; '.join(names)}. {reason}" for (verdict, reason), names in groups.items()
@@ -132,8 +142,8 @@ def interval(low: float, high: float) -> str:
 
 def _verb(verdict: str, number: int) -> str:
     if number == 1:
-        return {"not visible": "is not visible"}.get(verdict, verdict)
-    return {"passes": "pass", "fails": "fail"}.get(verdict, "are not visible")
+        return verdict if verdict == "fails" else f"is {verdict}"
+    return "fail" if verdict == "fails" else f"are {verdict}"
 
 
 def count(number: int, word: str) -> str:

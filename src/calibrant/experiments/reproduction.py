@@ -1,7 +1,6 @@
 """The paper's Table 1, measured: run every row, fit its growth, and let the numbers decide.
 
-Every row of a forecaster that adapts has a null beside it, which does not and plays in the same
-worlds. Where fewer than three of the sizes are large enough for the claim to show, by a criterion
+Every row has nulls beside it, fixed grids that adapt to nothing and play in the same worlds. Where fewer than three of the sizes are large enough for the claim to show, by a criterion
 that is computed beforehand, a row is "not visible"; sizes that do not count do so for neither side.
 Otherwise it passes or fails, as `verdicts` says.
 """
@@ -56,7 +55,7 @@ _LONG = (*_MEDIUM, 3_162_278, 10_000_000)
 #: How much `reproduce` can run, by name.
 SIZES = {
     "quick": Size(
-        _SHORT, 100_000, (10, 100, 1_000, 3_162, 10_000, 20_000), (2, 4, 8, 16, 32, 64), 4
+        _SHORT, 100_000, (10, 100, 1_000, 3_162, 10_000, 20_000), (2, 4, 8, 16, 32, 64), 10
     ),
     "default": Size(
         _MEDIUM,
@@ -128,17 +127,17 @@ def reproduce(
     finished = finished_in(Path(folder))
     table = []
     for row in rows:
-        errors = [
+        own, *nulls = [
             errors_of(player, size, finished, wanted[player.forecaster]) for player in players(row)
         ]
-        table.append(measured(row, size, *errors, costs=costs))
+        table.append(measured(row, size, own, nulls, costs=costs))
     write_claims(folder, table)
     return table
 
 
 def players(row: Row) -> list[Row]:
-    """Return the row, and the same row played by its null if it has one."""
-    return [row] if row.null is None else [row, replace(row, forecaster=row.null)]
+    """Return the row, and the same row played by each of its nulls."""
+    return [replace(row, forecaster=each) for each in (row.forecaster, *row.nulls)]
 
 
 def tasks_of(row: Row, size: Size) -> Iterator[Task]:
@@ -172,13 +171,13 @@ def measured(
     row: Row,
     size: Size,
     errors: Floats,
-    null_errors: Floats | None = None,
+    null_errors: Sequence[Floats],
     *,
     costs: dict[Task, float],
 ) -> Claim:
-    """Return a row with its fit, its null, its cost and its verdict.
+    """Return a row with its fit, its best null, its cost and its verdict.
 
-    Errors are by world, size and seed; those of the null are missing where the row has none.
+    Errors are by world, size and seed; those of the nulls are in the order of `row.nulls`.
     """
     x, means = size.along(row.axis), envelope(errors)
     visible = visible_sizes(row, x, rounds=size.rounds, seeds=size.seeds)
@@ -189,11 +188,14 @@ def measured(
     plain = fit_growth(chosen.tolist(), errors[:, counted])
     worst = errors.mean(axis=2).argmax(axis=0)
     spread = errors.std(axis=2)[worst, np.arange(len(x))]
-    beside = null_means = None
-    if null_errors is not None:
-        beside = compare_growth(chosen.tolist(), errors[:, counted], null_errors[:, counted])
-        null_means = envelope(null_errors)
-    verdict, reason = judge(row, fit, plain, beside, visible)
+    beside = [
+        compare_growth(chosen.tolist(), errors[:, counted], each[:, counted])
+        for each in null_errors
+    ]
+    # The best grid in hindsight is the one that the forecaster looks worst beside.
+    order = sorted(range(len(beside)), key=lambda at: -beside[at].level)
+    verdict, reason = judge(row, fit, plain, [beside[at] for at in order], visible)
+    best, null_means = beside[order[0]], envelope(null_errors[order[0]])
     ns = [costs[task] for task in timings_of(row, size)]
     names = ", ".join(world.name for world in row.worlds)
     return Claim(
@@ -209,17 +211,15 @@ def measured(
         low=fit.interval.low,
         high=fit.interval.high,
         plain=plain.exponent,
-        null=row.null,
-        null_plain=(
-            None if null_means is None else slope(np.log(chosen), np.log(null_means[counted]))
-        ),
-        null_mean=None if null_means is None else null_means.tolist(),
-        level=beside and beside.level,
-        level_low=beside and beside.level_interval.low,
-        level_high=beside and beside.level_interval.high,
-        gap=beside and beside.gap,
-        gap_low=beside and beside.gap_interval.low,
-        gap_high=beside and beside.gap_interval.high,
+        null=row.nulls[order[0]],
+        null_plain=slope(np.log(chosen), np.log(null_means[counted])),
+        null_mean=null_means.tolist(),
+        level=best.level,
+        level_low=best.level_interval.low,
+        level_high=best.level_interval.high,
+        gap=best.gap,
+        gap_low=best.gap_interval.low,
+        gap_high=best.gap_interval.high,
         x=list(x),
         mean=means.tolist(),
         spread=spread.tolist(),

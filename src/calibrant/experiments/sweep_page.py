@@ -255,7 +255,7 @@ class SweepReport:
             "Each row is a rate that the paper proves, and the exponent that was fitted to the "
             "measured errors with the claimed power of the logarithm held fixed. A claim passes "
             "when the interval of the fitted exponent ends at most 0.08 above the claimed one, "
-            "and the forecaster beats its null, the base that adapts to nothing. "
+            "and the forecaster beats its null, the best in hindsight of several fixed grids. "
             + findings.verdicts(self.claims)
             + " (C) is told the deviation; paper has the constants as printed.",
         )

@@ -6,10 +6,10 @@ A row passes when two things hold.
    interval stays within the claimed one + 0.08. At the sizes of these runs a logarithm to the third
    power hides an exponent of 0.3, so that this alone is kept by forecasters that the paper improves
    on, and by some that are broken.
-2. The forecaster beats its null, the base that adapts to nothing: its level is below the null's; or
-   its plain slope is, and at the largest size its error. Where C is of order T the paper claims no
-   more than the rate that the null has. The null keeps it without the help of a logarithm, and so
-   must the forecaster.
+2. The forecaster beats every null, the fixed grids that adapt to nothing: its level is below the
+   null's; or its plain slope is, and at the largest size its error. Where C is of order T the paper
+   claims no more than the rate that a grid has. The grid keeps it without the help of a logarithm,
+   and so must the forecaster; but that is nothing to pass beyond, and such a row is not counted.
 
 A row fails if it is beyond chance that one of the two does not hold. It is "not visible" if too few
 of its sizes count, or if an interval reaches to both sides of a limit: more seeds would tell.
@@ -17,7 +17,9 @@ of its sizes count, or if an interval reaches to both sides of a limit: more see
 
 from __future__ import annotations
 
-from calibrant.experiments.claims import FAILS, NOT_VISIBLE, PASSES
+from collections.abc import Sequence
+
+from calibrant.experiments.claims import FAILS, NOT_COUNTED, NOT_VISIBLE, PASSES
 from calibrant.experiments.fits import Comparison, Fit, Interval
 from calibrant.experiments.table1 import Row
 from calibrant.experiments.visibility import Visible
@@ -27,25 +29,27 @@ MARGIN = 0.08
 
 
 def judge(
-    row: Row, fit: Fit, plain: Fit, beside_null: Comparison | None, visible: Visible
+    row: Row, fit: Fit, plain: Fit, beside: Sequence[Comparison], visible: Visible
 ) -> tuple[str, str]:
-    """Return the verdict and the reason for it."""
+    """Return the verdict and the reason for it; the nulls stand `beside`, the best of them first."""
     if not visible.enough:
         return NOT_VISIBLE, f"{visible.why} Fewer than three sizes lie beyond."
     verdict, text = meets(row.exponent, fit)
-    if beside_null is not None:
-        if row.beyond_null:
-            second, more = beats(beside_null)
-        else:
-            second, more = meets(row.exponent, plain)
-            more = f"Without the logarithm {more}"
-        verdict, text = max(verdict, second, key=_WORSE.index), f"{text} {more}"
+    if row.beyond_null:
+        # The first that is not beaten, or the best.
+        second, more = max(map(beats, beside), key=lambda found: found[0] != PASSES)
+    else:
+        second, more = meets(row.exponent, plain)
+        more = f"Without the logarithm {more}"
+        if second == PASSES:
+            second, more = NOT_COUNTED, f"{more} A fixed grid has that rate in any world."
+    verdict, text = max(verdict, second, key=_WORSE.index), f"{text} {more}"
     if visible.why is not None:
         text = f"{text} {visible.why} Sizes below that do not count."
     return verdict, text
 
 
-_WORSE = (PASSES, NOT_VISIBLE, FAILS)
+_WORSE = (PASSES, NOT_COUNTED, NOT_VISIBLE, FAILS)
 
 
 def meets(claimed: float, fit: Fit) -> tuple[str, str]:

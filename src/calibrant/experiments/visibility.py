@@ -57,11 +57,11 @@ def visible_sizes(row: Row, x: Sequence[int], *, rounds: int, seeds: int) -> Vis
         return Visible(tuple(start <= T for T in x), why)
     if row.kind == "restarting" and row.constants == "paper" and row.situation != IID:
         horizons = x if row.axis == "T" else [rounds] * len(x)
-        sizes = tuple(threshold(row, T) < null_bound(row, T) for T in horizons)
+        sizes = tuple(threshold(row, T) < grid_bound(row, T) for T in horizons)
         why = (
             "With the printed constants it restarts only once its error passes "
-            f"{threshold(row, horizons[-1]):,.0f}, and its null is proved to have at most "
-            f"{null_bound(row, horizons[-1]):,.0f} in any world: a restart comes too late to pay."
+            f"{threshold(row, horizons[-1]):,.0f}, and equal intervals are proved to have at most "
+            f"{grid_bound(row, horizons[-1]):,.0f} in any world: a restart comes too late to pay."
         )
         return Visible(sizes, why)
     if row.kind == "restarting" and row.axis == "C":
@@ -74,11 +74,10 @@ def visible_sizes(row: Row, x: Sequence[int], *, rounds: int, seeds: int) -> Vis
     # With pseudo errors the base forecaster is not `Interval`, whose experts learn by MsMwC.
     by_msmwc = row.kind != "epoch" and "pseudo" not in row.forecaster
     if row.situation == WORST and row.constants == "paper" and by_msmwc:
-        start = max(cap_end(row), null_cap_end())
+        start = cap_end(row)
         why = (
             "MsMwC's rate stays at its cap of 1/64 in an interval until 4096 ln(dT) rounds "
-            "fell there, which the average interval, also of the null, sees only from "
-            f"T = {start:,} on."
+            f"fell there, which the average interval sees only from T = {start:,} on."
         )
         return Visible(tuple(start <= T for T in x), why)
     return Visible((True,) * len(x))
@@ -114,21 +113,20 @@ def threshold(row: Row, T: int, deviation: float = 0.0) -> float:
     )
 
 
-def null_bound(row: Row, T: int) -> float:
-    """Return the most error that the null of a row can have in T rounds of any kind.
+def grid_bound(row: Row, T: int) -> float:
+    """Return the most error that equal intervals can have in T rounds of any kind.
 
-    N = ceil(T^(1/3)) equal intervals, of probabilities, or of angles for the log loss; Lemma
-    `abs_cal_error_byHu` for Interval, the regret of its learners and the rounding for Swap, to
-    which Cal2 adds the draws (Corollary `Cal2_bound_implied_by_PCal2`).
+    N = ceil(T^(1/3)) of them, of probabilities, or of angles for the log loss; Lemma
+    `abs_cal_error_byHu` of Interval, or the regret of Swap's learners and the rounding, to which
+    Cal2 adds the draws (Corollary `Cal2_bound_implied_by_PCal2`).
     """
     iota, N = math.log(T / DELTA), math.ceil(math.cbrt(T))
     if row.error == "PKLCal":
         return min(T * math.log(T + 1), (N + 1) * log_regret(T) + 0.41 * T * (math.pi / N) ** 2)
-    if row.null is not None and row.null.startswith("swap"):
-        pseudo = (N + 1) * squared_regret(T) + T / (4 * N**2)
-        return min(T, pseudo if row.error == "PCal2" else 5.4 * pseudo + 195 * iota * (N + 1))
-    one = interval_bias if row.error == "Cal1" else interval_square
-    return min(T, N * one(T / N, 1 / N, iota))
+    if row.error == "Cal1":
+        return min(T, N * interval_bias(T / N, 1 / N, iota))
+    pseudo = (N + 1) * squared_regret(T) + T / (4 * N**2)
+    return min(T, N * interval_square(T / N, 1 / N, iota), 5.4 * pseudo + 195 * iota * (N + 1))
 
 
 def first_block(row: Row, T: int) -> float:
@@ -159,14 +157,6 @@ def cap_end(row: Row) -> int:
         if _leaves_cap(length, intervals, T):
             return T
         T = round(T * 1.01)
-
-
-def null_cap_end() -> int:
-    """Return the same T for `Interval` with ceil(T^(1/3)) intervals."""
-    T = 1000
-    while not _leaves_cap(T, math.ceil(math.cbrt(T)), T):
-        T = round(T * 1.01)
-    return T
 
 
 def _leaves_cap(length: float, intervals: int, T: int) -> bool:
