@@ -1,10 +1,10 @@
-"""Evolve opponents of the safe stage and of Zoom: ``python -m benchmarks evolve [--games N] [--against WHOM]``.
+"""Evolve learned opponents: ``python -m benchmarks evolve [--games N] [--against WHOM]``.
 
 A learned opponent (`calibrant.streams.Learned`) is a recurrent network of a few hundred numbers. An
 evolution strategy with mirrored samples (Salimans and others 2017) starts from one that is greedy,
-and moves them to where Cal2 is larger, by games of ROUNDS rounds against forecasters of ever new
-seeds. The best of all generations, by seeds of their own, is written to
-`src/calibrant/streams/learned.json`.
+and moves them to where Cal2 is larger, by games against forecasters of ever new seeds. The best of
+all generations, by seeds of their own, is written to `src/calibrant/streams/learned.json`. That of
+Zoom had ``--against zoom --games 40000``, then ``--rounds 100000 --games 4000 --further``.
 """
 
 import argparse
@@ -56,24 +56,25 @@ def fitness(genes, against, seeds, rounds=ROUNDS):
     return float(np.mean([cal2(*game) for game in games]))
 
 
-def evolve(against, games, seed, progress=print):
-    """Return the genes of the strongest opponent found in so many games."""
+def evolve(against, games, seed, *, rounds=ROUNDS, start=None, progress=print):
+    """Return the genes of the strongest opponent found in so many games, from given ones on."""
     random = np.random.default_rng(seed)
     genes = random.normal(0, 0.1, MOST_GENES)
     genes[GREEDY] = 1.0
-    best, strongest = genes, fitness(genes, against, range(3))
+    genes = genes if start is None else np.array(start)
+    best, strongest = genes, fitness(genes, against, range(3), rounds)
     for generation in range(games // (2 * PAIRS + 3)):
         noise = random.normal(0, 1, (PAIRS, MOST_GENES))
         at = 1000 + generation
         reached = np.array(
             [
-                [fitness(genes + sign * SPREAD * each, against, [at]) for sign in (1, -1)]
+                [fitness(genes + sign * SPREAD * each, against, [at], rounds) for sign in (1, -1)]
                 for each in noise
             ]
         )
         ranks = reached.ravel().argsort().argsort().reshape(-1, 2) / (2 * PAIRS - 1) - 0.5
         genes = genes + RATE / PAIRS * (ranks[:, 0] - ranks[:, 1]) @ noise
-        now = fitness(genes, against, range(3))
+        now = fitness(genes, against, range(3), rounds)
         if now > strongest:
             best, strongest = genes, now
         if generation % 10 == 0:
@@ -86,10 +87,13 @@ def main(arguments=None):
     parser.add_argument("--games", type=int, default=6000, help="games to play (6000)")
     parser.add_argument("--against", choices=GAMES, action="append", help="all unless given")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"of a game ({ROUNDS})")
+    parser.add_argument("--further", action="store_true", help="start from the numbers in the file")
     given = parser.parse_args(arguments)
     found = json.loads(FILE.read_text())
     for against in given.against or GAMES:
-        genes = evolve(against, given.games, given.seed)
+        start = found[against] if given.further else None
+        genes = evolve(against, given.games, given.seed, rounds=given.rounds, start=start)
         found[against] = [round(float(gene), 4) for gene in genes]
         FILE.write_text(json.dumps(found) + "\n")
 

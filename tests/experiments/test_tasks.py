@@ -180,7 +180,7 @@ def test_a_task_checks_its_numbers():
 
 
 def test_a_measure_that_is_no_number_is_an_error(monkeypatch):
-    monkeypatch.setitem(tasks.SMOOTH, "smece", lambda *_: float("nan"))
+    monkeypatch.setitem(tasks.FROM_ROUNDS, "smece", lambda *_: float("nan"))
     with pytest.raises(ValueError, match="smece is not a number"):
         measure_task(Task("zoom", "drift", 10), ["cal1", "smece"])
 

@@ -15,6 +15,7 @@ from calibrant.forecasters.rivals import (
     RunningMean,
     SeasonalTable,
     SlidingWindow,
+    UCalibration,
 )
 from calibrant.partitions import refined
 
@@ -57,6 +58,7 @@ FORECASTERS = [
     (K29, {"gaps": 32}),
     (K29Star, {"gaps": 32}),
     (AOSA, {"gaps": 32}),
+    (UCalibration, {"gaps": 32}),
 ]
 IDS = [
     f"{cls.__name__}-{'-'.join(map(str, arguments.values()))}".rstrip("-")

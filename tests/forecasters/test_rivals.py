@@ -19,8 +19,9 @@ from calibrant.forecasters.rivals import (
     RunningMean,
     SeasonalTable,
     SlidingWindow,
+    UCalibration,
 )
-from calibrant.measures import cal1, lower_distance, smooth_calibration
+from calibrant.measures import cal1, lower_distance, smooth_calibration, u_calibration
 from calibrant.streams import Contrarian, Greedy, play
 from forecasters.cases import random_stream
 from naive import rivals as naive
@@ -131,6 +132,19 @@ def test_aosa_agrees_with_its_twin_bit_for_bit(gaps):
         assert predictions.tolist() == naive.aosa(outcomes.tolist(), gaps)[0]
 
 
+@pytest.mark.parametrize("gaps", [1, 2, 10, 47])
+def test_u_calibration_agrees_with_its_twin(gaps):
+    for number in STREAMS:
+        outcomes = random_stream(number, 150)
+        forecaster = UCalibration(gaps, seed=number)
+        found = np.zeros((150, gaps + 1))
+        for t, y in enumerate(outcomes):
+            points, weights = forecaster.distribution()
+            found[t, np.rint(points * gaps).astype(int)] = weights
+            forecaster.update(y)
+        assert np.abs(found - naive.u_calibration(outcomes.tolist(), gaps)).max() < 1e-13
+
+
 # -- what is proved --------------------------------------------------------------------------------
 
 
@@ -221,6 +235,32 @@ def test_k29_keeps_its_residuals_short_in_the_kernels_space(cls, variance, adver
         assert norm <= math.sqrt(grown * T) + T / (2 * N * width)
 
 
+@every_adversary
+@pytest.mark.parametrize("T", [100, 1000, 10_000])
+def test_u_calibration_has_no_regret_for_any_threshold(T, adversary):
+    """Hedge: log(2)/eta_T + sum eta_t/8 <= sqrt(T log 2), in gains of 1; the grid adds T/(2 N).
+
+    With the wrong sign a constant stream has a regret of order T at its own thresholds.
+    """
+    played = play(UCalibration.for_horizon(T), adversary(), T).outcomes
+    for outcomes in (played, np.round(random_stream(1, T)), (np.arange(T) > T / 2) * 1.0):
+        forecaster = UCalibration.for_horizon(T)
+        N = forecaster.gaps
+        below = np.zeros((T, N + 1))  # the probability of predicting at most i/N
+        for t, y in enumerate(outcomes):
+            points, weights = forecaster.distribution()
+            below[t, np.rint(points * N).astype(int)] = weights
+            forecaster.update(y)
+        above = 1 - np.cumsum(below, axis=1)[:, :-1]
+        gains = outcomes[:, None] - (np.arange(N) + 0.5) / N
+        regret = np.maximum(gains.sum(axis=0), 0) - (gains * above).sum(axis=0)
+        assert regret.max() <= math.sqrt(T * math.log(2))
+    # Drawing adds at most 4 standard deviations of a sum of T numbers in [-1, 1].
+    game = play(UCalibration.for_horizon(T), adversary(), T)
+    bound = 2 * math.sqrt(T * math.log(2)) + T / N + 4 * math.sqrt(T)
+    assert u_calibration(game.predictions, game.outcomes) <= bound
+
+
 def zero_one_stream(number, rounds):
     return np.round(random_stream(number, rounds))
 
@@ -304,6 +344,7 @@ def test_horizons_are_checked(cls):
         (AbernethyBartlettHazan(4), change_array("theta", 2, 1.5)),
         (K29(4), change_array("S", 0, math.nan)),
         (K29(4), lambda parts: parts["parameters"].update(gaps=5)),
+        (UCalibration(4), set_state("Y", -1.0)),
         (AOSA(4), change_array("alpha", 0, 1.0)),
         (AOSA(4), change_array("alpha", 4, -1.0)),
     ],

@@ -28,6 +28,7 @@ MEANS = [
     measures.log_loss,
     measures.murphy,
     measures.murphy_log,
+    measures.two_bin_calibration,
 ]
 
 

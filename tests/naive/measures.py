@@ -247,3 +247,25 @@ def swap_regret(predictions, outcomes, payoffs):
         best = max((n - s) * u[0] + s * u[1] for u in payoffs)
         regret += best - ((n - s) * chosen[0] + s * chosen[1])
     return regret
+
+
+def subsampled(measure, predictions, outcomes):
+    """Return the expectation over all halves, each of which is as likely."""
+    rounds = list(zip(predictions, outcomes, strict=True))
+    total = 0.0
+    for kept in itertools.product([False, True], repeat=len(rounds)):
+        half = list(itertools.compress(rounds, kept))
+        total += measure([p for p, _ in half], [y for _, y in half])
+    return total / 2 ** len(rounds)
+
+
+def two_bin_calibration(predictions, outcomes):
+    """Return the integral over q: between two predictions the bins are the same."""
+    rounds = [(Fraction(p), Fraction(y)) for p, y in zip(predictions, outcomes, strict=True)]
+    borders = sorted({Fraction(0), Fraction(1), *(p for p, _ in rounds)})
+    total = Fraction(0)
+    for low, high in itertools.pairwise(borders):
+        q = (low + high) / 2
+        bins = [[y - p for p, y in rounds if (p < q) == lower] for lower in (True, False)]
+        total += (high - low) * sum(sum(each) ** 2 for each in bins)
+    return float(total / len(rounds) ** 2)

@@ -153,6 +153,20 @@ def aosa(outcomes, m):
     return predictions, shadow
 
 
+def u_calibration(outcomes, gaps):
+    """Return the weights of all points, round by round: each gap decides by exponential weights."""
+    rounds = []
+    for t in range(len(outcomes)):
+        eta = 2 * math.sqrt(math.log(2) / (t + 1))
+        above = []
+        for i in range(gaps):
+            gain = math.fsum(y - (i + 0.5) / gaps for y in outcomes[:t])
+            above.append(1 / (1 + math.exp(min(700, -eta * gain))))
+        tails = [1.0, *above, 0.0]
+        rounds.append([tails[i] - tails[i + 1] for i in range(gaps + 1)])
+    return np.array(rounds)
+
+
 def markov_table(outcomes, order):
     """What followed the same `order` outcomes before, by Laplace's rule; zeros before the start."""
     predictions, followed, past = [], {}, (False,) * order

@@ -116,6 +116,49 @@ class Learned:
         self.state, self.last, self.t = self.next, y, self.t + 1
 
 
+class SignPreservation:
+    """The game as a recursion over thirds: the middle, and then the side that its bias decides."""
+
+    def __init__(self, horizon: int, seed: int) -> None:
+        depth = min(12, max(1, round(0.24 * math.log2(horizon))))
+        self.cells, self.length = 3**depth, max(1, horizon // 2**depth)
+        self.seed = seed
+        self.seen: list[tuple[float, float]] = []
+        self.epochs = self.thirds(0, self.cells)
+        self.start_epoch()
+
+    def thirds(self, first: int, size: int):
+        if size == 1:
+            yield first
+            return
+        third = size // 3
+        yield from self.thirds(first + third, third)
+        side = 2 if self.bias(first + third, third) >= 0 else 0
+        yield from self.thirds(first + side * third, third)
+
+    def bias(self, first: int, size: int) -> float:
+        low, high = (0.25 + cell / (2 * self.cells) for cell in (first, first + size))
+        return math.fsum(y - p for p, y in self.seen if low <= p < high)
+
+    def start_epoch(self) -> None:
+        ended = self.cells if self.bias(0, self.cells) >= 0 else -1
+        self.cell, self.played = next(self.epochs, ended), 0
+
+    def choose(self, _points: Sequence[float], _weights: Sequence[float]) -> float:
+        if self.cell in (-1, self.cells):
+            return 0.0 if self.cell < 0 else 1.0
+        mean = 0.25 + (self.cell + 0.5) / (2 * self.cells)
+        return 1.0 if adversary_draw(self.seed, len(self.seen)) < mean else 0.0
+
+    def observe(self, p: float, y: float) -> None:
+        self.seen.append((p, y))
+        if self.cell not in (-1, self.cells):
+            self.played += 1
+            enough = abs(self.bias(self.cell, 1)) >= math.sqrt(self.length) / 2
+            if enough or self.played == self.length:
+                self.start_epoch()
+
+
 class Contrarian:
     def choose(self, points: Sequence[float], weights: Sequence[float]) -> float:
         return 1.0 if sum(w * p for w, p in zip(weights, points, strict=True)) < 0.5 else 0.0

@@ -22,6 +22,7 @@ from calibrant.streams import (
     Greedy,
     Learned,
     March,
+    SignPreservation,
     iid,
     play,
 )
@@ -43,6 +44,14 @@ PAIRS: dict[str, tuple[Callable[[int], Adversary], Callable[[int], Any]]] = {
     "drag": (
         lambda _: Drag(300, sweeps=2, width=0.1),
         lambda _: naive.Drag(300, 2.0, 0.1, 0.4),
+    ),
+    "sign preservation": (
+        lambda seed: SignPreservation(100, seed=seed),
+        lambda seed: naive.SignPreservation(100, seed),
+    ),
+    "learned, of zoom": (
+        lambda _: Learned(300, against="zoom"),
+        lambda _: naive.Learned(300, genes()["zoom"]),
     ),
     "learned": (lambda _: Learned(300), lambda _: naive.Learned(300, genes()["events"])),
     "learned, of scores": (
@@ -312,7 +321,9 @@ def test_two_threads_cannot_share_a_game():
 
 
 def test_the_table_names_every_adversary():
-    assert set(ADVERSARIES.values()) == {Greedy, Contrarian, Chaser, March, Drag, Learned}
+    assert set(ADVERSARIES.values()) == {
+        *(Greedy, Contrarian, Chaser, March, Drag, Learned, SignPreservation),
+    }
     assert repr(Greedy("l2")) == "Greedy(norm='l2')"
     assert repr(Chaser()) == "Chaser(step=0.001, start=0.5, seed=0)"
     assert repr(Contrarian()) == "Contrarian()"

@@ -65,6 +65,21 @@ cdef class ChaserKernel(AdversaryKernel):
     cdef bint _next_chased
 
 
+cdef class SignPreservationKernel(AdversaryKernel):
+    cdef uint64_t _key
+    cdef int _depth               # epochs: 2^depth; cells: 3^depth
+    cdef int64_t _cells
+    cdef int64_t _length          # of an epoch, at the most
+    cdef int64_t _epoch, _played  # the epoch that is played, and its rounds so far
+    cdef int64_t _cell            # where it points; -1 and _cells are the ends, when all is over
+    cdef int[32] _offset          # thirds of the blocks that it is in: 0, 1 or 2, by level
+    cdef double *_bias            # of each cell: the sum of y - p over its predictions
+
+    cdef int64_t cell_of(self, double p) noexcept nogil
+    cdef bint upwards(self, int64_t first, int64_t size) noexcept nogil
+    cdef void point(self) noexcept nogil
+
+
 cdef class MarchKernel(AdversaryKernel):
     cdef double _target           # width of the gaps that it visits
     cdef double _ratio            # of the weights at the two ends while it holds

@@ -34,6 +34,9 @@ class ChaserKernel(AdversaryKernel):
     @property
     def target(self) -> float: ...
 
+class SignPreservationKernel(AdversaryKernel):
+    def __init__(self, depth: int, length: int, seed: int) -> None: ...
+
 class MarchKernel(AdversaryKernel):
     def __init__(self, level: int, ratio: float, push: float, lead: float) -> None: ...
 

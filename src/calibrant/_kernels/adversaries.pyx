@@ -1,7 +1,8 @@
 """Adversaries: they see where a forecaster puts its mass, but not what it draws."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport M_PI, cos, fabs, log, sin, sqrt, tanh
+from libc.math cimport M_PI, cos, fabs, floor, log, sin, sqrt, tanh
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 import numpy as np
@@ -315,6 +316,82 @@ cdef class ChaserKernel(AdversaryKernel):
     def target(self):
         """The mean of the last outcome chosen."""
         return self._next_target
+
+
+cdef class SignPreservationKernel(AdversaryKernel):
+    """Play the sign preservation game: leave biases where later rounds cannot repay them."""
+
+    def __init__(self, int depth, int64_t length, uint64_t seed):
+        cdef int level
+        cdef int64_t cells = 1
+        cdef double *bias
+        for level in range(depth):
+            self._offset[level] = 1  # the middle comes first
+            cells *= 3
+        bias = <double *>calloc(cells, sizeof(double))
+        if bias == NULL:
+            raise MemoryError
+        free(self._bias)
+        self._key = scramble(scramble(seed) ^ APART)
+        self._depth, self._cells, self._length, self._bias = depth, cells, length, bias
+        self._cell = cells // 2
+
+    def __dealloc__(self):
+        free(self._bias)
+
+    cdef int64_t cell_of(self, double p) noexcept nogil:
+        """Return the cell of a prediction; -1 or the number of cells outside of them."""
+        cdef double at = floor((2.0 * p - 0.5) * self._cells)
+        return <int64_t>min(max(at, -1.0), <double>self._cells)
+
+    cdef double decide(self, Kernel k) noexcept nogil:
+        if not 0 <= self._cell < self._cells:
+            return 0.0 if self._cell < 0 else 1.0
+        cdef double mean = 0.25 + (self._cell + 0.5) / (2.0 * self._cells)
+        return 1.0 if uniform(self._key, <uint64_t>self._rounds) < mean else 0.0
+
+    cdef bint upwards(self, int64_t first, int64_t size) noexcept nogil:
+        """Return whether cells hold more bias upwards, which means above them do not repay."""
+        cdef double total = 0.0
+        cdef int64_t i
+        for i in range(first, first + size):
+            total += self._bias[i]
+        return total >= 0.0
+
+    cdef void point(self) noexcept nogil:
+        """Go to the cell of the next epoch."""
+        cdef int level = 0, other
+        cdef int64_t size = self._cells, first = 0
+        self._epoch += 1
+        self._played = 0
+        if self._epoch == 1 << self._depth:
+            self._cell = self._cells if self.upwards(0, self._cells) else -1
+            return
+        # The bits of the epoch say which blocks it is in: 0 for the middle, 1 for a side. The
+        # lowest 1 has just become one: that block's middle is done, and its side is chosen.
+        while not (self._epoch >> level) & 1:
+            level += 1
+        for other in range(self._depth - 1, level, -1):
+            size //= 3
+            first += self._offset[other] * size
+        size //= 3
+        self._offset[level] = 2 if self.upwards(first + size, size) else 0
+        first += self._offset[level] * size
+        for other in range(level - 1, -1, -1):
+            self._offset[other] = 1
+        self._cell = first + size // 2
+
+    cdef int remember(self, double p, double y) noexcept nogil:
+        cdef int64_t cell = self.cell_of(p)
+        if 0 <= cell < self._cells:
+            self._bias[cell] += y - p
+        if 0 <= self._cell < self._cells:
+            self._played += 1
+            if self._played == self._length or fabs(self._bias[self._cell]) >= 0.5 * sqrt(
+                <double>self._length
+            ):
+                self.point()
+        return 0
 
 
 cdef class MarchKernel(AdversaryKernel):

@@ -1,8 +1,9 @@
 """The paper's Table 1, measured: run every row, fit its growth, and let the numbers decide.
 
-Every row has nulls beside it, fixed grids that adapt to nothing and play in the same worlds. Where fewer than three of the sizes are large enough for the claim to show, by a criterion
-that is computed beforehand, a row is "not visible"; sizes that do not count do so for neither side.
-Otherwise it passes or fails, as `verdicts` says.
+Every row has nulls beside it, fixed grids that adapt to nothing and play in the same worlds. Where
+fewer than three of the sizes are large enough for the claim to show, by a criterion that is
+computed beforehand, a row is "not visible"; sizes that do not count do so for neither side.
+Otherwise the numbers decide, as `verdicts` says.
 """
 
 from __future__ import annotations

@@ -22,7 +22,17 @@ from calibrant._kernels.tally import TallyKernel
 from calibrant.forecasters import Forecaster
 from calibrant.forecasters.named import make
 from calibrant.forecasters.named import parameters as forecaster_parameters
-from calibrant.measures import Scorecard, smece, smooth_calibration
+from calibrant.measures import (
+    Scorecard,
+    decision_loss,
+    smece,
+    smooth_calibration,
+    step_calibration,
+    subsampled_smooth_calibration,
+    subsampled_step_calibration,
+    two_bin_calibration,
+    u_calibration,
+)
 from calibrant.streams import play
 from calibrant.streams.named import Source, find, length
 from calibrant.streams.named import parameters as stream_parameters
@@ -33,9 +43,16 @@ FROM_SCORECARD = ("cal1", "cal2", "klcal", "ece", "brier", "log_loss")
 DEFAULT_MEASURES = (*FROM_SCORECARD, "points")
 # These need the whole distribution of every round.
 PSEUDO = ("pcal2", "pklcal")
-SMOOTH = {"smece": smece, "smooth_calibration": smooth_calibration}
+# These need every prediction at once.
+FROM_ROUNDS = {
+    measure.__name__: measure
+    for measure in (
+        *(smece, smooth_calibration, step_calibration, u_calibration, decision_loss),
+        *(subsampled_smooth_calibration, subsampled_step_calibration, two_bin_calibration),
+    )
+}
 #: Everything that a task can be measured by.
-TASK_MEASURES = (*DEFAULT_MEASURES, *PSEUDO, *SMOOTH)
+TASK_MEASURES = (*DEFAULT_MEASURES, *PSEUDO, *FROM_ROUNDS)
 # Rounds whose distributions are held in memory at a time.
 CHUNK = 50_000
 # Results hold seeds as 64-bit integers with a sign.
@@ -223,7 +240,7 @@ def run_task(task: Task, identity: Identity) -> Result:
         # adversary answers is known only afterwards.
         again = task.make_forecaster(source.deviation)
         values["pcal2"], values["pklcal"] = pseudo_errors(again, outcomes)
-    for name, measure in SMOOTH.items():
+    for name, measure in FROM_ROUNDS.items():
         if name in measures:
             values[name] = float(measure(predictions, outcomes))
     values = {name: values[name] for name in measures}

@@ -31,7 +31,7 @@ MARGIN = 0.08
 def judge(
     row: Row, fit: Fit, plain: Fit, beside: Sequence[Comparison], visible: Visible
 ) -> tuple[str, str]:
-    """Return the verdict and the reason for it; the nulls stand `beside`, the best of them first."""
+    """Return the verdict and the reason for it; the nulls are `beside`, the best of them first."""
     if not visible.enough:
         return NOT_VISIBLE, f"{visible.why} Fewer than three sizes lie beyond."
     verdict, text = meets(row.exponent, fit)

@@ -19,9 +19,11 @@ step_calibration     sum  [0, T]   worst threshold
 cutoff_calibration   sum  [0, T]   worst interval
 u_calibration        sum  [0, 2 T] worst regret under a V-shaped loss with values in [-1, 1]
 decision_loss        sum  [0, T]   worst swap regret of a decision with payoffs in [0, 1]
+subsampled_...       sum  [0, T]   smooth_calibration, step_calibration of a random half
 ece                  mean [0, 1]   binned |mean outcome - mean prediction|
 debiased_ece2        mean [-1, 1]  the square of the binned l2 error, without its bias
 smece                mean [0, 1]   the same with a kernel, at the bandwidth that equals it
+two_bin_calibration  mean [0, 1]   squared error of two bins, averaged over their border
 brier                mean [0, 1]   (p - y)^2
 log_loss             mean [0, inf] -y log p - (1 - y) log(1 - p)
 murphy, murphy_log   mean          reliability - resolution + uncertainty of the last two
@@ -85,6 +87,13 @@ if TYPE_CHECKING:
     from calibrant.measures.scorecard import WindowMeasures as WindowMeasures
     from calibrant.measures.smooth import smooth_calibration as smooth_calibration
     from calibrant.measures.smooth_ece import smece as smece
+    from calibrant.measures.truthful import (
+        subsampled_smooth_calibration as subsampled_smooth_calibration,
+    )
+    from calibrant.measures.truthful import (
+        subsampled_step_calibration as subsampled_step_calibration,
+    )
+    from calibrant.measures.truthful import two_bin_calibration as two_bin_calibration
 
 HOMES = {
     "binned": "ReliabilityTable debiased_ece2 ece",
@@ -103,6 +112,7 @@ HOMES = {
     "scorecard": "Scorecard Stretches WindowMeasures",
     "smooth": "smooth_calibration",
     "smooth_ece": "smece",
+    "truthful": "subsampled_smooth_calibration subsampled_step_calibration two_bin_calibration",
 }
 __all__ = [name for names in HOMES.values() for name in names.split()]
 __getattr__ = names_from(__name__, HOMES)

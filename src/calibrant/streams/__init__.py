@@ -18,6 +18,7 @@ from calibrant.streams.adversaries import (
     Greedy,
     Learned,
     March,
+    SignPreservation,
     play,
 )
 from calibrant.streams.bundled import RealStream, load, names
@@ -48,6 +49,7 @@ __all__ = [
     "March",
     "NumberStream",
     "RealStream",
+    "SignPreservation",
     "Stream",
     "alternating",
     "corrupted",

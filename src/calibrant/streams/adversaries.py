@@ -177,6 +177,47 @@ class March(kernels.MarchKernel, Adversary):
         )
 
 
+class SignPreservation(kernels.SignPreservationKernel, Adversary):
+    """Leave biases on cells where no later mean repays them: the sign preservation game.
+
+    Qiao & Valiant 2021, *Stronger calibration lower bounds via sidestepping*. The probabilities in
+    [1/4, 3/4] are cut into cells. An epoch draws outcomes from the mean of one cell until the
+    predictions there are biased by sqrt(L)/2, L rounds at the most. While a mean is drawn from, a
+    forecaster can repay biases downwards of cells below and upwards of cells above, by predicting
+    these; others are preserved. So of nested thirds the middle is played first, then, by the
+    sign of the bias that it holds, the upper or the lower one. 2^d epochs over 3^d cells keep
+    1.5^d biases at the least, by this count. With as many epochs as T^0.24 that is a Cal1 of order
+    T^0.52; the paper, with a better strategy, proves T^0.528 against any forecaster. The outcomes
+    do not depend on the distribution that is predicted from, only on what was drawn.
+
+    Parameters
+    ----------
+    horizon : int, at least 1
+        The number of rounds that it aims at. Afterwards, outcomes are 1, or 0: whichever repays
+        less.
+    seed : int
+        Seed of the outcomes; a forecaster with the same seed draws other numbers.
+
+    Examples
+    --------
+    >>> from calibrant import Zoom
+    >>> from calibrant.measures import cal1
+    >>> from calibrant.streams import SignPreservation, play
+    >>> game = play(Zoom(seed=7), SignPreservation(10_000), 10_000)
+    >>> cal1(game.predictions, game.outcomes) > 100
+    True
+    """
+
+    def __init__(self, horizon: int = 100_000, *, seed: int = 0) -> None:
+        self.horizon = check_integer("horizon", horizon, 1)
+        self.seed = check_seed(seed)
+        depth = min(12, max(1, round(0.24 * math.log2(self.horizon))))
+        super().__init__(depth, max(1, self.horizon // 2**depth), self.seed)
+
+    def __repr__(self) -> str:
+        return f"SignPreservation(horizon={self.horizon}, seed={self.seed})"
+
+
 class Drag(kernels.DragKernel, Adversary):
     """Drag the forecast along one slow sine, and be greedy where it follows.
 
@@ -228,7 +269,7 @@ class Drag(kernels.DragKernel, Adversary):
 
 
 class Learned(kernels.LearnedKernel, Adversary):
-    """A small recurrent network that was evolved against the safe stage.
+    """A small recurrent network that was evolved against one forecaster.
 
     It sees the distribution, its own tally of the points, what `Greedy` would do, and the time.
     `python -m benchmarks evolve` made it, by changing its numbers at random and keeping what raised
@@ -238,9 +279,9 @@ class Learned(kernels.LearnedKernel, Adversary):
     ----------
     horizon : int, at least 1
         The number of rounds that it aims at.
-    against : {"events", "scores"}
-        What it was evolved against: an `EventForecaster`, or a `Recalibrator`, of which it also
-        chooses the scores (`aim`).
+    against : {"events", "scores", "zoom"}
+        What it was evolved against: an `EventForecaster`; a `Recalibrator`, of which it also
+        chooses the scores (`aim`); or `Zoom`.
 
     Examples
     --------
@@ -254,7 +295,7 @@ class Learned(kernels.LearnedKernel, Adversary):
 
     def __init__(self, horizon: int = 100_000, *, against: str = "events") -> None:
         self.horizon = check_integer("horizon", horizon, 1)
-        self.against = check_choice("against", against, ("events", "scores"))
+        self.against = check_choice("against", against, ("events", "scores", "zoom"))
         super().__init__(self.horizon, genes()[against])
 
     def __repr__(self) -> str:
@@ -320,5 +361,5 @@ def play(forecaster: Kernel, adversary: Adversary, rounds: int) -> Game:
 #: Every adversary by its name.
 ADVERSARIES: dict[str, type[Adversary]] = {
     adversary.__name__.lower(): adversary
-    for adversary in (Greedy, Contrarian, Chaser, March, Drag, Learned)
+    for adversary in (Greedy, Contrarian, Chaser, March, Drag, Learned, SignPreservation)
 }

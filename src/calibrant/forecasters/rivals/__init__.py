@@ -24,3 +24,4 @@ from calibrant.forecasters.rivals.abernethy_bartlett_hazan import (
 from calibrant.forecasters.rivals.k29 import K29 as K29
 from calibrant.forecasters.rivals.k29 import K29Star as K29Star
 from calibrant.forecasters.rivals.aosa import AOSA as AOSA
+from calibrant.forecasters.rivals.u_calibration import UCalibration as UCalibration

@@ -1,0 +1,71 @@
+"""Zoom, the paper's algorithms and rivals against every opponent that plays a forecaster."""
+
+import numpy as np
+
+from benchmarks.tables import table
+from calibrant import Epoch, Interval, Refined, Restarting, Swap, Zoom
+from calibrant.forecasters.rivals import FosterHart, UCalibration
+from calibrant.measures import cal1, cal2
+from calibrant.streams import (
+    Chaser,
+    Contrarian,
+    Drag,
+    Greedy,
+    Learned,
+    March,
+    SignPreservation,
+    play,
+)
+
+TITLE = "Zoom, the paper's algorithms and rivals on hostile streams"
+HORIZONS = {10_000: 10, 100_000: 5, 1_000_000: 3}  # rounds and seeds
+LONGEST = {"Zoom", "Epoch", "Foster-Hart (T)"}  # who plays the last of them
+FIRST_SEED = 400  # no learned opponent saw these
+
+FORECASTERS = {
+    "Zoom": lambda T, seed: Zoom(seed=seed),
+    "Epoch": lambda T, seed: Epoch(seed=seed),
+    "Foster-Hart (T)": lambda T, seed: FosterHart.for_horizon(T, seed=seed),
+    "Interval (T)": lambda T, seed: Interval(horizon=T, seed=seed),
+    "Swap (T)": lambda T, seed: Swap(horizon=T, seed=seed),
+    "Refined (C = T)": lambda T, seed: Refined("l2", deviation=T, horizon=T, seed=seed),
+    "Restarting": lambda T, seed: Restarting("l2", seed=seed),
+    "UCalibration (T)": lambda T, seed: UCalibration.for_horizon(T, seed=seed),
+}
+OPPONENTS = {
+    "Contrarian": lambda T, seed: Contrarian(),
+    "Greedy, l1": lambda T, seed: Greedy("l1"),
+    "Greedy, l2": lambda T, seed: Greedy("l2"),
+    "Chaser": lambda T, seed: Chaser(seed=seed),
+    "March": lambda T, seed: March(T),
+    "Drag": lambda T, seed: Drag(T),
+    "Drag, 3 sweeps": lambda T, seed: Drag(T, sweeps=3.0),
+    "SignPreservation": lambda T, seed: SignPreservation(T, seed=seed),
+    "Learned, of events": lambda T, seed: Learned(T),
+    "Learned, of Zoom": lambda T, seed: Learned(T, against="zoom"),
+}
+
+
+def tables(progress):
+    """Return the tables of this module, one after the other."""
+    for T, count in HORIZONS.items():
+        who = {name: make for name, make in FORECASTERS.items() if T < 10**6 or name in LONGEST}
+        errors = np.empty((2, len(OPPONENTS), len(who)))
+        for i, (opponent, hire) in enumerate(OPPONENTS.items()):
+            for j, (name, make) in enumerate(who.items()):
+                progress(f"hostile paper: {name}, {opponent}, {T:,}")
+                seeds = range(FIRST_SEED, FIRST_SEED + count)
+                games = [play(make(T, seed), hire(T, seed), T) for seed in seeds]
+                for k, measure in enumerate((cal1, cal2)):
+                    found = [measure(game.predictions, game.outcomes) for game in games]
+                    errors[k, i, j] = np.mean(found)
+        for measure, values in zip(("Cal2", "Cal1"), errors[::-1], strict=True):
+            rows = [
+                [name, *(f"{value:,.0f}" for value in row)]
+                for name, row in zip(
+                    [*OPPONENTS, "the worst"], [*values, values.max(axis=0)], strict=True
+                )
+            ]
+            yield table(
+                f"{measure} after {T:,} rounds, mean of {count} seeds", ["opponent", *who], rows
+            )
