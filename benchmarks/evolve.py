@@ -4,7 +4,7 @@ A learned opponent (`calibrant.streams.Learned`) is a recurrent network of a few
 evolution strategy with mirrored samples (Salimans and others 2017) starts from one that is greedy,
 and moves them to where Cal2 is larger, by games against forecasters of ever new seeds. The best of
 all generations, by seeds of their own, is written to `src/calibrant/streams/learned.json`. That of
-Zoom had ``--against zoom --games 40000``, then ``--rounds 100000 --games 4000 --further``.
+Zoom had ``--against zoom --games 40000``, then ``--rounds 100000 --games 1000 --further``.
 """
 
 import argparse

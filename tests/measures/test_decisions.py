@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from calibrant import Interval
 from calibrant.measures import cal1, cal2, decision_loss
+from calibrant.streams import Contrarian, Drag, Greedy, play
 from measures.strategies import repeatable, rounds
 from naive import measures as naive
 
@@ -52,3 +54,39 @@ def test_lies_between_cal2_and_twice_cal1(data):
 
 def test_no_rounds():
     assert decision_loss([], []) == 0.0
+
+
+def grid_bound(predictions, outcomes, N):
+    """The proposition of docs/theorems/deviation.md, with the smallest a that it holds for."""
+    at = np.rint(predictions * N).astype(int)
+    n, bias = (
+        np.bincount(at, weights, minlength=N + 1) for weights in (None, predictions - outcomes)
+    )
+    a = np.max((np.abs(bias) - n / N)[n > 0] / np.sqrt(n[n > 0]), initial=0.0)
+    T = len(predictions)
+    return 2 * a**2 * N * np.log(N) + 4 * a * np.sqrt(T) + 2 * T / N
+
+
+def hinge(N, a):
+    """Predictions k/N whose mean outcomes all lie beyond 1/2, as far as their visits allow."""
+    predictions, outcomes = [], []
+    for k in range(N // 2):
+        visits = round((a / (1 - 2 * k / N)) ** 2)
+        ones = min(visits, round(visits * k / N + a * np.sqrt(visits)))
+        predictions += [k / N] * visits
+        outcomes += [1] * ones + [0] * (visits - ones)
+    return np.array(predictions), np.array(outcomes)
+
+
+@pytest.mark.parametrize("opponent", [Contrarian, lambda: Greedy("l1"), lambda: Drag(20_000)])
+def test_small_biases_on_a_grid_leave_a_small_decision_loss(opponent):
+    forecaster = Interval.for_deviation(0, 20_000, seed=3)
+    game = play(forecaster, opponent(), 20_000)
+    N = forecaster.intervals
+    assert decision_loss(game.predictions, game.outcomes) <= grid_bound(
+        game.predictions, game.outcomes, N
+    )
+    predictions, outcomes = hinge(64, 2.0)
+    found = decision_loss(predictions, outcomes)
+    assert found <= grid_bound(predictions, outcomes, 64)
+    assert found > grid_bound(predictions, outcomes, 64) / 10

@@ -37,7 +37,9 @@ class Interval(Forecaster, IntervalKernel):
 
     Proved, with N intervals and the paper's constants: Cal1 = O~(sqrt(N T) + T/N) and
     Cal2 = O~(N + T/N^2) against any outcomes, hence O~(T^(2/3)) and O~(T^(1/3)) with the default
-    N = ceil(T^(1/3)); with `for_deviation`, Cal1 = O~(sqrt(T) + (T C)^(1/3)).
+    N = ceil(T^(1/3)); with `for_deviation`, Cal1 = O~(sqrt(T) + (T C)^(1/3)). With C = 0 there, the
+    decision loss is O~(sqrt(T)), whatever the outcomes, as it is for the forecaster of Hu & Wu
+    2024 (docs/theorems/deviation.md).
 
     The constants ``"paper"`` are those of MsMwC's analysis: rates up to 1/64 and a second-order
     term of weight 32. That term is then half as large as the gains themselves and pulls down every
