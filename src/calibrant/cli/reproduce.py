@@ -34,7 +34,7 @@ def reproduce(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="T up to 10^5, 10 seeds: ten minutes.")
+        bool, typer.Option("--quick", help="T up to 10^5, 4 seeds: a few minutes.")
     ] = False,
     full: Annotated[
         bool, typer.Option("--full", help="T up to 10^7, 40 seeds: for a cluster.")

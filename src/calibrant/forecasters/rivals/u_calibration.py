@@ -7,6 +7,10 @@ from typing import Self
 from calibrant._checks import check_integer, check_seed
 from calibrant._kernels.rivals.u_calibration import UCalibrationKernel
 from calibrant.forecasters.base import Forecaster
+from calibrant.saving import Saved
+
+#: Gaps at the most: a megabyte of points.
+MOST_GAPS = 2**16
 
 
 class UCalibration(Forecaster, UCalibrationKernel):
@@ -30,7 +34,7 @@ class UCalibration(Forecaster, UCalibrationKernel):
     Parameters
     ----------
     gaps : int, default 256
-        Gaps N of the grid 0, 1/N, ..., 1; at least 1.
+        Gaps N of the grid 0, 1/N, ..., 1, in [1, 65536].
     seed : int, default 0
         Seed of the draws, in [0, 2**64 - 1].
 
@@ -49,10 +53,14 @@ class UCalibration(Forecaster, UCalibrationKernel):
     gaps: int
 
     def __init__(self, gaps: int = 256, *, seed: int = 0) -> None:
-        super().__init__(check_seed(seed), check_integer("gaps", gaps, 1, 2**24))
+        super().__init__(check_seed(seed), check_integer("gaps", gaps, 1, MOST_GAPS))
 
     @classmethod
     def for_horizon(cls, horizon: int, *, seed: int = 0) -> Self:
         """Return the forecaster whose grid suits `horizon` rounds, sqrt(T) gaps."""
         rounds = check_integer("horizon", horizon, 1, 2**48)
-        return cls(max(1, round(rounds**0.5)), seed=seed)
+        return cls(min(max(1, round(rounds**0.5)), MOST_GAPS), seed=seed)
+
+    @classmethod
+    def _check_size(cls, saved: Saved) -> None:
+        """Allow any number of gaps: the state is one number, and the points are few enough."""
