@@ -45,7 +45,8 @@ FAMILIES = (
     "regimes",
 )
 ADVERSARIES = (
-    "greedy:norm=l2", "contrarian", "chaser", "march:horizon=T", "drag:horizon=T", "learned",
+    "greedy:norm=l2", "contrarian", "chaser", "march:horizon=T", "drag:horizon=T",
+    "signpreservation:horizon=T", "learned:horizon=T", "learned:horizon=T,against=zoom",
 )  # fmt: skip
 #: Streams by the name of their group.
 STREAM_GROUPS: dict[str, tuple[str, ...]] = {

@@ -19,7 +19,6 @@ step_calibration     sum  [0, T]   worst threshold
 cutoff_calibration   sum  [0, T]   worst interval
 u_calibration        sum  [0, 2 T] worst regret under a V-shaped loss with values in [-1, 1]
 decision_loss        sum  [0, T]   worst swap regret of a decision with payoffs in [0, 1]
-subsampled_...       sum  [0, T]   smooth_calibration, step_calibration of a random half
 ece                  mean [0, 1]   binned |mean outcome - mean prediction|
 debiased_ece2        mean [-1, 1]  the square of the binned l2 error, without its bias
 smece                mean [0, 1]   the same with a kernel, at the bandwidth that equals it
@@ -28,6 +27,9 @@ brier                mean [0, 1]   (p - y)^2
 log_loss             mean [0, inf] -y log p - (1 - y) log(1 - p)
 murphy, murphy_log   mean          reliability - resolution + uncertainty of the last two
 ==================== ==== ======== ==========================================================
+
+`subsampled_smooth_calibration` and `subsampled_step_calibration` are those measures of a random
+half of the rounds, on average.
 
 Read `distinct.py` first: the sums of rounds by distinct prediction, from which every exact measure
 starts. `exact.py` holds the five errors that the theory bounds, and `scorecard.py` the same
