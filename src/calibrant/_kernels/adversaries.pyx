@@ -334,6 +334,7 @@ cdef class SignPreservationKernel(AdversaryKernel):
         free(self._bias)
         self._key = scramble(scramble(seed) ^ APART)
         self._depth, self._cells, self._length, self._bias = depth, cells, length, bias
+        self._epoch = self._played = 0
         self._cell = cells // 2
 
     def __dealloc__(self):
@@ -351,7 +352,7 @@ cdef class SignPreservationKernel(AdversaryKernel):
         return 1.0 if uniform(self._key, <uint64_t>self._rounds) < mean else 0.0
 
     cdef bint upwards(self, int64_t first, int64_t size) noexcept nogil:
-        """Return whether cells hold more bias upwards, which means above them do not repay."""
+        """Return whether cells are biased upwards: drawing from a mean above repays none of it."""
         cdef double total = 0.0
         cdef int64_t i
         for i in range(first, first + size):
