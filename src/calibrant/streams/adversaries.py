@@ -186,9 +186,9 @@ class SignPreservation(kernels.SignPreservationKernel, Adversary):
     forecaster can repay biases downwards of cells below and upwards of cells above, by predicting
     these; others are preserved. So of nested thirds the middle is played first, then, by the
     sign of the bias that it holds, the upper or the lower one. 2^d epochs over 3^d cells keep
-    1.5^d biases, if all are as large. With as many epochs as T^0.24 that is a Cal1 of order
-    T^0.52; the paper, with a strategy of its own, proves T^0.528 against any forecaster. The outcomes
-    do not depend on the distribution that is predicted from, only on what was drawn.
+    1.5^d biases, if all are as large. With as many epochs as T^0.24 that is a Cal1 of order T^0.52;
+    the paper, with a strategy of its own, proves T^0.528 against any forecaster. The outcomes do
+    not depend on the distribution that is predicted from, only on what was drawn.
 
     Parameters
     ----------

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Self
 
+from calibrant._bytes import Saved
 from calibrant._checks import check_integer, check_seed
 from calibrant._kernels.rivals.u_calibration import UCalibrationKernel
 from calibrant.forecasters.base import Forecaster
-from calibrant.saving import Saved
 
 #: Gaps at the most: a megabyte of points.
 MOST_GAPS = 2**16
