@@ -67,8 +67,8 @@ def subsampled_step_calibration(
     Examples
     --------
     >>> from calibrant.measures import subsampled_step_calibration
-    >>> round(subsampled_step_calibration([0.25, 0.75], [1, 0], draws=1000), 2)
-    0.56
+    >>> round(subsampled_step_calibration([0.25, 0.75], [1, 0], draws=1000), 1)
+    0.6
     """
     return _subsampled(step_calibration, predictions, outcomes, draws, seed)
 
