@@ -507,7 +507,8 @@ class Monitor:
              "gone": max(100 * length // max(visits, 1), 1000, 100 * most),
              "B": math.exp(-shift if d else shift), "W": 0.0, "recovered": self.t,
              "D": self.pot(name).D if self.is_late else 1.0, "loss": 0.0, "waiting": 0,
-             "asked": 0, "escrow": 0.0}
+             "asked": 0, "escrow": 0.0,
+             "credit": max(1, 10 * length // max(visits, 1)) if self.is_late else math.inf}
         )  # fmt: skip
         for entry in self.waiting.values():
             entry["voided"].add(name)
@@ -533,14 +534,14 @@ class Monitor:
         own["W"] = max(own["W"], 1.0) * f
 
     def recover(self, own, p, y, t):
-        own["seen"] = t + 1
+        own["seen"] = min(t + 1, own["seen"] + own["credit"])
         f0, f1 = self.ratios(own, p)
         f = (1.0 - y) * f0 + y * f1
         own["L"] = f * (own["L"] + 1.0)
         self.date_recovery(own, f, t)
 
     def stake_on_recovery(self, own, entry, t, whole):
-        own["seen"] = t + 1
+        own["seen"] = min(t + 1, own["seen"] + own["credit"])
         loss = 1.0 - min(self.ratios(own, entry["p"]))
         own["waiting"] += 1
         own["asked"] += 1

@@ -48,9 +48,9 @@ MOST = 1e30
 MOST_MARGIN, MOST_KEY = 10.0, 2**62
 #: The code of a stake that was all there was.
 WHOLE = 255
-#: Arrays of integers that have eight for each row.
-IN_EIGHTS = ("waiting", "open_counts")
 OPEN_SIZE, OPEN_COUNTS = OPEN.itemsize // 8, sum(OPEN[name].kind == "i" for name in OPEN.names or ())
+#: How many integers a row of an array has.
+ROWS = {"waiting": 8, "open_counts": OPEN_COUNTS}
 CELL_SIZE = structured_to_unstructured(np.zeros(1, CELL)).shape[1]
 POT_SIZE = structured_to_unstructured(np.zeros(1, POT)).shape[1]
 Integers = npt.NDArray[np.int64]
@@ -155,6 +155,7 @@ def _opened(
     most = {
         "named": (0, cells - 1), "direction": (0, 1), "fresh": (0, key + 1),
         "recovered": (0, rounds), "seen": (0, rounds), "asked": (0, rounds),
+        "credit": (1, 2**32),
         "most_unseen": (FEWEST_UNSEEN, max(MOST_UNSEEN * (rounds + 1), FEWEST_UNSEEN)),
         "waiting": (0, rounds), "margin": (1 / MOST_MARGIN, MOST_MARGIN),
         "L": (0.0, MOST_RECOVERY - 1e-9), "loss": (0.0, 1.0), "D": (1.0, MOST_KEY),
@@ -247,7 +248,7 @@ def _integers(state: Mapping[str, Any], name: str, size: int | None = None) -> I
     values = state[name]
     if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.ndim != 1:
         raise ValueError(f"saved {name} must be an array of integers")
-    if (len(values) != size) if size is not None else len(values) % 8 and name in IN_EIGHTS:
+    if (len(values) != size) if size is not None else len(values) % ROWS.get(name, 1):
         raise ValueError(f"saved {name} must have as many values as there are rounds")
     return np.ascontiguousarray(values)
 

@@ -6,7 +6,8 @@ most. Then only that cell is watched, for recovery, by a Shiryaev-Roberts sum ag
 still B times those predicted": L <- f (L + 1), with f the likelihood ratio of p to q, whose odds
 are B times those of p. B stands for a third of the bias that was named. At CLOSE the episode ends
 and all evidence starts anew. So it does when no round falls into the cell for GONE times as long as
-one took before the alarm: what is not predicted any more never recovers.
+one took before the alarm, or, where rounds wait, next to none: what is not predicted any more never
+recovers.
 
 An episode of a range stops all other evidence. One of a group does not stop that of other groups:
 each of them goes on by itself, and rings when its own part of R reaches the threshold. Once no
@@ -48,6 +49,7 @@ cdef double RECOVERY_LEVERAGE = 2.0
 cdef double RECOVERY_SCALE = 2.0**20
 cdef double WIDEST_SHIFT = 2.0   # of the logit, that recovery is tested against
 cdef int64_t GONE = 100
+cdef int64_t RARER = 10          # times as rare as before the alarm is as good as gone
 cdef int64_t FEWEST_GONE = 1000  # rounds without one of the cell that are never enough
 cdef double EULER = 2.718281828459045
 cdef double[2] DATING_LEVERAGES
@@ -72,7 +74,8 @@ OF_GROUP = np.dtype([("group", "i4"), ("stakes", "u1", TILTS)])
 #: An open episode: counts, then sums.
 OPEN = np.dtype([
     *((name, "i8") for name in (
-        "named", "direction", "fresh", "recovered", "seen", "most_unseen", "asked", "waiting",
+        "named", "direction", "fresh", "recovered", "seen", "most_unseen", "credit",
+        "asked", "waiting",
     )),
     *((name, "f8") for name in ("margin", "L", "loss", "D", "escrow", "W")),
 ])
@@ -95,8 +98,9 @@ cdef struct Open:                # an episode that is not over
     int64_t direction            # 0: more happened than was predicted; 1: less
     int64_t fresh                # the first key since the alarm
     int64_t recovered            # the round in which the CUSUM of f started
-    int64_t seen                 # predictions so far when one last fell into the cell
-    int64_t most_unseen          # so many without one end the episode
+    int64_t seen                 # the predictions that those in the cell stand for, all or fewer,
+    int64_t most_unseen          # so many fewer that the episode is over,
+    int64_t credit               # and how many each of them stands for
     int64_t asked, waiting       # as a pot has them
     double margin                # the factor B of the odds
     double L
@@ -702,8 +706,10 @@ cdef class MonitorKernel:
         own.D = self.pots[named + (named >= CELLS)].D if c.is_late else 1.0
         length = <int64_t>(self.since_restart(c.rounds) - cell.start[2 * direction])
         own.most_unseen = max(FEWEST_GONE, GONE * length // max(<int64_t>cell.n[direction], 1))
+        own.credit = LONGEST     # one prediction stands for all before it
         if c.is_late:            # a storm may keep predictions away as long as rounds wait, and longer
             own.most_unseen = max(own.most_unseen, GONE * <int64_t>self.pots[0].D)
+            own.credit = max(1, RARER * length // max(<int64_t>cell.n[direction], 1))
         if named >= CELLS:
             self.standing[named - CELLS].open = c.open
             self.standing[named - CELLS].fresh = own.fresh
@@ -763,7 +769,7 @@ cdef class MonitorKernel:
         cdef double f0, f1, loss, stake
         f0, f1 = self.ratios(own, round_.p)
         loss = 1.0 - min(f0, f1)
-        own.seen = t + 1
+        own.seen = min(t + 1, own.seen + own.credit)
         own.waiting += 1
         own.asked += 1
         own.D = max(own.D - FORGET, <double>own.waiting, 1.0)
@@ -810,7 +816,7 @@ cdef class MonitorKernel:
         if i < 0:
             return False
         own = &self.opened[i]
-        own.seen = t + 1
+        own.seen = min(t + 1, own.seen + own.credit)
         f0, f1 = self.ratios(own, p)
         f = (1.0 - y) * f0 + y * f1
         own.L = f * (own.L + 1.0)
