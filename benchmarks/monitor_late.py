@@ -7,7 +7,8 @@ have the seeds [waiting, stream], those of delays [9, waiting, stream], of shift
 False alarms: predictions that are exactly right given what was known when they were made, tolerance
 0, `every` ten times the rounds, so that at most 10 % of the streams may ring. "As outcomes come" is
 the rule that places and multiplies bets in the order of arrival, which holds only where nothing
-waits. The worlds of numbers are the same, for the five questions of NumberMonitor. Delays: predictions made from the change to the alarm, tolerance 0, `every` = 1,000,000.
+waits. The worlds of numbers are the same, for the five questions of NumberMonitor. Delays:
+predictions made from the change to the alarm, tolerance 0, `every` = 1,000,000.
 """
 
 import time
@@ -86,9 +87,7 @@ def false_alarms(say):
 
 def number_false_alarms(say):
     plays = numbers_ring, numbers_ring_as_outcomes_come
-    return shares(
-        say, NUMBER_FALSE_ALARMS, NUMBER_WORLDS, NUMBER_ROUNDS, NUMBER_STREAMS, plays
-    )
+    return shares(say, NUMBER_FALSE_ALARMS, NUMBER_WORLDS, NUMBER_ROUNDS, NUMBER_STREAMS, plays)
 
 
 def names(say):

@@ -55,7 +55,7 @@ LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 
 
 def number_storms(random, n, wait, length, size=0.6):
-    """The weather at the time of the outcome moves it; the quantiles know that of their own time."""
+    """The weather when an outcome comes moves it; the quantiles know that of their own time."""
     weather, kept = weather_of(random, n, wait, length)
     x = random.standard_normal(n)
     spread = np.sqrt(1 + size**2 * (1 - kept**2))

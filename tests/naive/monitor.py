@@ -171,10 +171,10 @@ class Monitor:
         for own in self.open:
             if own["L"] >= self.close(own) and (own["name"] == group or own["name"][0] != "group"):
                 return self.end(own)
-        if by is not None and self.watched([group]) and not self.episode_of([group]):
-            if self.own_evidence(group) >= self.threshold:
-                self.begin(group, int(self.against(group, 1) > self.against(group, 0)))
-                return "alarm"
+        is_watched = by is not None and self.watched([group]) and not self.episode_of([group])
+        if is_watched and self.own_evidence(group) >= self.threshold:
+            self.begin(group, int(self.against(group, 1) > self.against(group, 0)))
+            return "alarm"
         for own in self.open:
             if self.t - own["seen"] >= own["gone"]:
                 return self.end(own)

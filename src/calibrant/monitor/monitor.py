@@ -542,9 +542,8 @@ class Monitor(Savable, MonitorKernel):
     def _end_episode(self, group: int, end: int, at: Time | None, recovered: int) -> Episode:
         """End the open episode of a group, or of a range."""
         name = self._name(group)
-        row = max(
-            row for row, each in enumerate(self._episodes) if each.end is None and each.group == name
-        )
+        lasting = [row for row, each in enumerate(self._episodes) if each.end is None]
+        row = next(row for row in reversed(lasting) if self._episodes[row].group == name)
         self._episodes[row] = replace(
             self._episodes[row], end=end, end_at=at, recovered=min(recovered, end + 1),
             recovered_at=self._clock.at(recovered),

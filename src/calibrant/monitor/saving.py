@@ -48,7 +48,8 @@ MOST = 1e30
 MOST_MARGIN, MOST_KEY = 10.0, 2**62
 #: The code of a stake that was all there was.
 WHOLE = 255
-OPEN_SIZE, OPEN_COUNTS = OPEN.itemsize // 8, sum(OPEN[name].kind == "i" for name in OPEN.names or ())
+OPEN_SIZE = OPEN.itemsize // 8
+OPEN_COUNTS = sum(OPEN[name].kind == "i" for name in OPEN.names or ())
 #: How many integers a row of an array has.
 ROWS = {"waiting": 8, "open_counts": OPEN_COUNTS}
 CELL_SIZE = structured_to_unstructured(np.zeros(1, CELL)).shape[1]
@@ -141,9 +142,7 @@ def checked_evidence(
     }  # fmt: skip
 
 
-def _opened(
-    state: Mapping[str, Any], cells: int, rounds: int, key: int
-) -> npt.NDArray[np.void]:
+def _opened(state: Mapping[str, Any], cells: int, rounds: int, key: int) -> npt.NDArray[np.void]:
     """Return the open episodes: none, one of a range, or some of groups."""
     counts = _integers(state, "open_counts").reshape(-1, OPEN_COUNTS)
     sums = floats(state, "open_sums", size=len(counts) * (OPEN_SIZE - OPEN_COUNTS))
