@@ -1,13 +1,14 @@
 """The monitor where outcomes wait together: false alarms, delays, recovery, real flights, cost.
 
-``python -m benchmarks monitor_late`` takes about ten minutes of one core. Streams of false alarms
+``python -m benchmarks monitor_late`` takes about seven minutes of one core. Streams of false alarms
 have the seeds [waiting, stream], those of delays [9, waiting, stream], of shifts that last
 [21, stream], of recovery [5, waiting, stream].
 
 False alarms: predictions that are exactly right given what was known when they were made, tolerance
 0, `every` ten times the rounds, so that at most 10 % of the streams may ring. "As outcomes come" is
 the rule that places and multiplies bets in the order of arrival, which holds only where nothing
-waits. Delays: predictions made from the change to the alarm, tolerance 0, `every` = 1,000,000.
+waits. The worlds of numbers are the same, for the five questions of NumberMonitor. Delays:
+predictions made from the change to the alarm, tolerance 0, `every` = 1,000,000.
 """
 
 import time
@@ -17,17 +18,23 @@ import numpy as np
 from benchmarks.speed import take_turns
 from benchmarks.tables import table
 from calibrant import Monitor, Recalibrator
+from calibrant.monitor import NumberMonitor
 from calibrant.recalibrate.rows import recalibrate_rows
 from calibrant.tables import take_scored
 from fleet.late_names import share_with_a_false_name_of_shared_shocks
-from monitor.late_worlds import WORLDS, storms
+from monitor.late_worlds import LEVELS, NUMBER_WORLDS, WORLDS, storms
 
 TITLE = "The monitor, where outcomes wait"
 FALSE_ALARMS = "Share of streams with a false alarm, bound 0.10"
 DELAYS = "Median predictions from a change to the alarm, every = 1,000,000, tolerance 0"
-IN_DOCS = {"docs/monitor.md": (FALSE_ALARMS, DELAYS)}
-STREAMS, BROKEN_STREAMS = 500, 20
+NUMBER_FALSE_ALARMS = "Share of streams of numbers with a false alarm, bound 0.10"
+CARRIERS = "Flights from New York in 2013, calibrated, by carrier: the episodes"
+IN_DOCS = {
+    "docs/monitor.md": (FALSE_ALARMS, DELAYS), "docs/numbers.md": (NUMBER_FALSE_ALARMS,)
+}  # fmt: skip
+STREAMS, NUMBER_STREAMS, BROKEN_STREAMS = 500, 100, 20
 ROUNDS = {10: 4_000, 100: 5_000, 1_000: 10_000}
+NUMBER_ROUNDS = {10: 2_000, 100: 4_000, 1_000: 8_000}
 
 
 def rings(p, y, known):
@@ -41,26 +48,46 @@ def rings_as_outcomes_come(p, y, known):
     return bool(Monitor(10 * len(p), tolerance=0.0).run(p[order], y[order]))
 
 
-def share(play, world, wait, runs):
+def numbers_ring(q, y, known):
+    monitor = NumberMonitor(10 * len(y), tolerance=0.0)
+    return bool(monitor.run(q, LEVELS, y, times=np.arange(len(y)), available=known))
+
+
+def numbers_ring_as_outcomes_come(q, y, known):
+    order = np.argsort(known, kind="stable")
+    order = order[~np.isnan(known[order])]
+    return bool(NumberMonitor(10 * len(y), tolerance=0.0).run(q[order], LEVELS, y[order]))
+
+
+def share(play, world, rounds, wait, runs):
     rang = sum(
-        play(*WORLDS[world](np.random.default_rng([wait, run]), ROUNDS[wait], wait))
-        for run in range(runs)
+        play(*world(np.random.default_rng([wait, run]), rounds, wait)) for run in range(runs)
     )
     return f"{rang / runs:.3f}"
 
 
-def false_alarms(say):
+def shares(say, title, worlds, all_rounds, streams, plays):
     rows = []
-    for wait, rounds in ROUNDS.items():
-        for world in WORLDS:
-            say(f"monitor_late: false alarms, {wait} wait, {world}")
-            few = BROKEN_STREAMS if wait < 1_000 else 10
-            rows.append([
-                f"{wait:,}", world, f"{rounds:,}", share(rings, world, wait, STREAMS),
-                share(rings_as_outcomes_come, world, wait, few),
-            ])  # fmt: skip
-    head = ["waiting", "world", "rounds", f"Monitor, {STREAMS} streams", "as outcomes come"]
-    return table(FALSE_ALARMS, head, rows)
+    for wait, rounds in all_rounds.items():
+        for name, world in worlds.items():
+            say(f"monitor_late: {title}, {wait} wait, {name}")
+            found = [
+                share(play, world, rounds, wait, runs)
+                for play, runs in zip(plays, (streams, BROKEN_STREAMS), strict=True)
+            ]
+            rows.append([f"{wait:,}", name, f"{rounds:,}", *found])
+    head = ["waiting", "world", "rounds", f"Monitor, {streams} streams", "as outcomes come"]
+    return table(title, head, rows)
+
+
+def false_alarms(say):
+    plays = rings, rings_as_outcomes_come
+    return shares(say, FALSE_ALARMS, WORLDS, ROUNDS, STREAMS, plays)
+
+
+def number_false_alarms(say):
+    plays = numbers_ring, numbers_ring_as_outcomes_come
+    return shares(say, NUMBER_FALSE_ALARMS, NUMBER_WORLDS, NUMBER_ROUNDS, NUMBER_STREAMS, plays)
 
 
 def names(say):
@@ -83,6 +110,11 @@ CHANGES = {
     "+0.02": ("p", 0.02), "+0.05": ("p", 0.05), "-0.05": ("p", -0.05), "+0.1": ("p", 0.1),
     "-0.1": ("p", -0.1), "logit +0.3": ("logit", 0.3), "logit +0.5": ("logit", 0.5),
 }  # fmt: skip
+#: How much of a stream it takes to find each change, several times the median.
+ENOUGH = {
+    "+0.02": 1.0, "+0.05": 0.4, "-0.05": 0.6, "+0.1": 0.2, "-0.1": 0.4, "logit +0.3": 0.6,
+    "logit +0.5": 0.3,
+}  # fmt: skip
 #: Rounds that wait: rounds of a stream, and the change in it.
 LENGTHS = {1: (60_000, 2_000), 10: (60_000, 2_000), 100: (200_000, 4_000), 1_000: (400_000, 20_000)}
 
@@ -90,7 +122,8 @@ LENGTHS = {1: (60_000, 2_000), 10: (60_000, 2_000), 100: (200_000, 4_000), 1_000
 def delay(wait, storm, change, run, seed):
     """Return the predictions from the change to the alarm in one stream."""
     kind, size = CHANGES[change]
-    rounds, since = LENGTHS[wait]
+    longest, since = LENGTHS[wait]
+    rounds = int(ENOUGH[change] * longest)
     random = np.random.default_rng([seed, wait, run])
     p, y, known = storms(random, rounds, wait, wait, 0.6 * storm)
     predicted = (
@@ -127,7 +160,7 @@ SHAPES = {
 }
 
 
-def lasting(say, runs=60, rounds=100_000):
+def lasting(say, runs=40, rounds=100_000):
     """Return how often one shift that lasts rings."""
     rows = []
     for name, shape in SHAPES.items():
@@ -181,8 +214,8 @@ def recovery(say, runs=20):
 # -- flights ---------------------------------------------------------------------------------------
 
 
-def flights(say):
-    say("monitor_late: flights")
+def watched_flights():
+    """Return calibrated probabilities, scores, outcomes, when both were known, and carriers."""
     from calibrant.cli import console  # noqa: PLC0415 - the table of the bundled stream
 
     stream = console.read_source("nycflights", None)
@@ -194,23 +227,29 @@ def flights(say):
     told = recalibrate_rows(Recalibrator(silence=1), rows)
     made, known = rows.clock.ticks, np.fmin(rows.available.ticks, rows.due.ticks)
     known[np.isnan(told.outcomes)] = np.nan  # still to come when the year ends
-    y, order = told.outcomes, np.argsort(known, kind="stable")
+    return told.expected, rows.scores, told.outcomes, made, known, carriers
+
+
+def flights(say):
+    say("monitor_late: flights")
+    expected, scores, y, made, known, carriers = watched_flights()
+    order = np.argsort(known, kind="stable")
     order = order[~np.isnan(known[order])]
     found = []
-    for name, p in (("raw", rows.scores), ("calibrated", told.expected)):
+    for name, p in (("raw", scores), ("calibrated", expected)):
         for rule, by in (("", None), (", by carrier", carriers)):
             monitor = Monitor()
             monitor.run(p, y, by=by, times=made, available=known)
-            found.append([f"{name}{rule}", len(monitor.episodes), *shares(monitor, made)])
+            found.append([f"{name}{rule}", len(monitor.episodes), time_inside(monitor, made)])
         monitor = Monitor()
         monitor.run(p[order], y[order])
         found.append([f"{name}, as outcomes come", len(monitor.episodes), ""])
     for carrier in ("MQ", "B6"):
         own = np.array(carriers) == carrier
         monitor = Monitor()
-        monitor.run(told.expected[own], y[own], times=made[own], available=known[own])
+        monitor.run(expected[own], y[own], times=made[own], available=known[own])
         found.append([
-            f"calibrated, {carrier} alone", len(monitor.episodes), *shares(monitor, made[own])
+            f"calibrated, {carrier} alone", len(monitor.episodes), time_inside(monitor, made[own])
         ])  # fmt: skip
     return table(
         "Flights from New York in 2013, every = 1,000,000, tolerance 0.02",
@@ -219,13 +258,28 @@ def flights(say):
     )
 
 
-def shares(monitor, made):
+def by_carrier(say):
+    say("monitor_late: flights by carrier")
+    expected, _, y, made, known, carriers = watched_flights()
+    rows = [
+        [each.group, *map(day, (each.onset_at, each.alarm_at, each.recovered_at)),
+         f"{each.bias:+.3f}"]
+        for each in Monitor().run(expected, y, by=carriers, times=made, available=known)
+    ]  # fmt: skip
+    return table(CARRIERS, ["carrier", "onset", "alarm", "recovered", "bias"], rows)
+
+
+def day(seconds):
+    return "lasts" if seconds is None else str(np.datetime64(int(seconds), "s").astype("M8[D]"))
+
+
+def time_inside(monitor, made):
     inside = np.zeros(len(made), dtype=bool)
     for each in monitor.episodes:
         inside[each.onset : len(made) if each.end is None else max(each.recovered, each.onset)] = (
             True
         )
-    return [f"{inside.mean():.0%}"]
+    return f"{inside.mean():.0%}"
 
 
 # -- cost ------------------------------------------------------------------------------------------
@@ -257,5 +311,8 @@ def cost(say):
 
 
 def tables(say):
-    for part in (cost, lasting, recovery, flights, delays, false_alarms, names):
+    for part in (
+        cost, lasting, recovery, flights, by_carrier, delays, false_alarms, names,
+        number_false_alarms,
+    ):  # fmt: skip
         yield part(say)

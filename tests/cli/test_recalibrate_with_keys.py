@@ -84,7 +84,7 @@ def test_what_does_not_go_together_is_refused(rows, tmp_path, options, words, ca
 
 @pytest.fixture
 def with_a_key_off():
-    """Rows of 12 keys, one of which is off by 0.25; outcomes become known up to 2 hours later."""
+    """Rows of 12 keys, one of which is off by 0.25; outcomes come up to 30 minutes later."""
     rng = np.random.default_rng(5)
     shop, score = rng.integers(0, 12, SIZE), rng.uniform(0.2, 0.7, SIZE).round(3)
     at = pd.Timestamp("2026-03-01") + pd.to_timedelta(np.arange(SIZE), unit="min")
@@ -94,7 +94,7 @@ def with_a_key_off():
             "score": score,
             "sold": (rng.random(SIZE) < score + 0.25 * (shop == 3)).astype(int),
             "at": at.astype(str),
-            "known": (at + pd.to_timedelta(rng.integers(1, 120, SIZE), unit="min")).astype(str),
+            "known": (at + pd.to_timedelta(rng.integers(1, 30, SIZE), unit="min")).astype(str),
         }
     )
 
@@ -126,6 +126,7 @@ def test_keys_that_are_off_in_json_and_when_outcomes_come_late(with_a_key_off, t
     assert said.tolist() == result["calibrated"].tolist()
     assert (found["rows"], found["keys"], found["outcomes"]) == (SIZE, 12, SIZE)
     assert found["arrived_late"] > 0
+    assert [each["key"] for each in found["raw"]["miscalibrated_keys"]] == ["[3]"]
     for name in ("raw", "calibrated"):
         wanted, own = getattr(fleet.monitors, name), found[name]
         assert [each["key"] for each in own["miscalibrated_keys"]] == [

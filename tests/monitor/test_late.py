@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from calibrant import Monitor
-from monitor.late_worlds import WORLDS, shifted
+from monitor.late_worlds import WORLDS, shifted, storms
 
 RUNS, BOUND = 60, 0.1
 MOST = RUNS * BOUND + 4 * np.sqrt(RUNS * BOUND * (1 - BOUND))
@@ -67,6 +67,26 @@ def test_the_worst_loss_must_be_put_aside():
             )
         )
     assert rang <= 30 + 4 * np.sqrt(27)
+
+
+@pytest.mark.parametrize("wait", [1, 10])
+def test_a_group_that_is_off_names_no_other(wait):
+    """Group a is off for good; b is right, given what was known, and shares storms with itself.
+
+    That b is named, too, has chance at most 0.08 times its 900 rounds / 400, in each of 60 runs.
+    """
+    named, n = 0, 1_300
+    for run in range(60):
+        random = np.random.default_rng([12, run])
+        p, y, known = storms(random, n, wait, wait, 0.6)
+        is_a = random.random(n) < 0.3
+        y[is_a] = random.random(is_a.sum()) < np.minimum(p[is_a] + 0.5, 1.0)
+        by = np.where(is_a, "a", "b").tolist()
+        found = Monitor(400, tolerance=0.0).run(p, y, by, times=np.arange(n), available=known)
+        if found and found[0].group == "a":
+            named += "b" in [each.group for each in found]
+    share = 0.08 * 900 / 400
+    assert named <= 60 * share + 4 * np.sqrt(60 * share * (1 - share))
 
 
 @pytest.mark.parametrize(("wait", "most"), [(10, 1_000), (100, 4_000)])

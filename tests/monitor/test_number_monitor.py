@@ -5,6 +5,7 @@ import pytest
 
 from calibrant import NumberRecalibrator
 from calibrant.monitor import NumberMonitor
+from monitor.late_worlds import NUMBER_WORLDS
 
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
 NORMAL = np.array([-1.6449, -0.6745, 0.0, 0.6745, 1.6449])
@@ -25,6 +26,53 @@ def test_few_false_alarms():
 def arguments(seed):
     quantiles, y = stream(lambda y: y, seed)
     return quantiles, LEVELS, y
+
+
+def rings(play, world, wait, runs):
+    """How many streams ring, with quantiles that are right given what was known: at most 10 %."""
+    rounds = 20 * wait + 1_000
+    return sum(
+        play(rounds, *NUMBER_WORLDS[world](np.random.default_rng([wait, run]), rounds, wait))
+        for run in range(runs)
+    )
+
+
+def late(rounds, quantiles, y, known):
+    monitor = NumberMonitor(10 * rounds, tolerance=0.0)
+    return bool(monitor.run(quantiles, LEVELS, y, times=np.arange(rounds), available=known))
+
+
+def as_outcomes_come(rounds, quantiles, y, known):
+    order = np.argsort(known, kind="stable")
+    order = order[~np.isnan(known[order])]
+    return bool(NumberMonitor(10 * rounds, tolerance=0.0).run(quantiles[order], LEVELS, y[order]))
+
+
+@pytest.mark.parametrize("world", NUMBER_WORLDS)
+@pytest.mark.parametrize("wait", [10, 100])
+def test_numbers_that_wait_together_may_hang_together(world, wait):
+    """Of 20 streams more than 2 + 4 sqrt(1.8) = 7 ring with chance below 1e-3."""
+    assert rings(late, world, wait, 20) <= 7
+
+
+@pytest.mark.parametrize("world", NUMBER_WORLDS)
+def test_bets_on_numbers_as_outcomes_come_ring(world):
+    """The test above can fail: the rule for outcomes at once rings nearly always."""
+    assert rings(as_outcomes_come, world, 100, 10) >= 8
+
+
+def test_a_late_outcome_that_never_comes_may_be_anything():
+    quantiles, y, known = NUMBER_WORLDS["only large numbers reported"](
+        np.random.default_rng(1), 500, 10
+    )
+    monitors = [NumberMonitor(), NumberMonitor()]
+    for monitor, never in zip(monitors, (0.0, np.nan), strict=True):
+        told = np.where(np.isnan(known), never, y)
+        monitor.run(quantiles, LEVELS, told, times=np.arange(500), available=known)
+    assert monitors[0].to_bytes() == monitors[1].to_bytes()
+    with pytest.raises(ValueError, match="available"):
+        monitors[0].run(quantiles, LEVELS, y, times=np.arange(500), available=known[:9])
+    assert monitors[0].to_bytes() == monitors[1].to_bytes()
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,40 @@ def test_rounds_that_wait_are_the_twins(shape, seed):
     check_ranges(fast, slow)
 
 
+@pytest.mark.parametrize("wait", [0, 1, 25])
+def test_episodes_of_groups_that_overlap_are_the_twins(wait):
+    """Groups a and b are off at times that overlap, c never is, d comes no more, e is new then."""
+    random, n = np.random.default_rng([11, wait]), 9_000
+    t, by = np.arange(n), random.choice(list("abcd"), n)
+    by[(by == "d") & (t >= 3_000)] = "e"
+    p = random.beta(2, 4, n)
+    off = 0.35 * ((by == "a") & (t > 600) & (t < 4_000)) + 0.35 * ((by == "d") & (t > 1_000))
+    off -= 0.25 * ((by == "b") & (t > 1_000) & (t < 6_000)) + 0.3 * ((by == "a") & (t > 5_000))
+    y = (random.random(n) < np.clip(p + off, 0, 1)) * 1.0
+    fast, slow = Monitor(10**4), SlowMonitor(10**4)
+    delays = random.integers(0, wait + 1, n)
+    coming = {}
+    for k in range(n):
+        group = None if k % 50 == 0 else str(by[k])
+        if wait:
+            fast.expect(k, p[k], group)
+            slow.ask(k, p[k], group)
+            coming.setdefault(k + int(delays[k]), []).append(k)
+        else:
+            fast.update(p[k], y[k], group)
+            slow.update(p[k], y[k], group)
+        for key in coming.pop(k, []):
+            fast.settle(key, y[key])
+            slow.settle(key, y[key])
+        if k % 1_500 == 700:
+            fast = Monitor.from_bytes(fast.to_bytes())
+    check_episodes(fast, slow)
+    assert fast._get_state()["R"] == slow.R
+    found = fast.episodes
+    assert {each.group for each in found} == {"a", "b", "d"}
+    assert any(one.alarm < other.alarm < one.end for one in found for other in found if one.end)
+
+
 @pytest.mark.parametrize("block", [None, 5])
 def test_what_is_not_predicted_any_more_is_over(block):
     """Off where predictions are high; later, no prediction is high. The twin agrees on the end."""

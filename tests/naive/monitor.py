@@ -90,7 +90,7 @@ class Monitor:
         self.scale = 2.0 ** (math.floor(math.log2(self.threshold)) + 1)
         self.t, self.restarted, self.sketch, self.sketched = 0, 0, [0] * SKETCH, 0
         self.edges = list(EVEN)
-        self.open, self.found = None, []
+        self.open, self.found = [], []
         self.in_block, self.groups = 0, {}  # groups in the order in which they were first seen
         self.is_late, self.lone, self.waiting, self.held = False, None, {}, []
         self.key, self.pots, self.blocks = -1, {}, []
@@ -135,31 +135,70 @@ class Monitor:
     def step(self, p, y, by, t):
         leaf, names = self.cells_of(p, by)
         self.t = t + 1
-        if self.open:
-            self.recover(p, y, names, t)
+        own = self.episode_of(names)
+        if own:
+            self.recover(own, p, y, t)
         else:
-            self.bet(p, y, names, t)
+            self.bet(p, y, self.watched(names), t)
         self.count_outcome(leaf, p, y)
         if self.count_prediction(p, t) and not self.open:
             self.follow_predictions()
-        return self.conclude()
+        return self.conclude(by)
 
-    def conclude(self):
-        if self.open:
-            D = self.open["D"]
-            close = 1e6 if D <= 1 or not self.is_late else D * max(100.0, 1e6 / (D * D))
-            if self.open["L"] >= close or self.open["unseen"] >= self.open["gone"]:
-                self.found[-1]["end"] = self.t - 1
-                self.found[-1]["recovered"] = min(self.open["recovered"], self.t)
-                self.restart()
-                return "end"
-        elif self.threshold <= self.R:
-            self.name()
+    def episode_of(self, names):
+        """The open episode of a cell that a round falls into."""
+        return next((own for own in self.open if own["name"] in names), None)
+
+    def watched(self, names):
+        """The cells whose evidence goes on: all; in episodes of groups, those of groups."""
+        if not self.open:
+            return names
+        is_of_groups = self.open[0]["name"][0] == "group"
+        return [name for name in names if name[0] == "group"] if is_of_groups else []
+
+    def close(self, own):
+        D = own["D"]
+        return 1e6 if D <= 1 or not self.is_late else D * max(100.0, 1e6 / (D * D))
+
+    def conclude(self, by):
+        """What a step of a group brought: one thing at most; the rest is for the next step."""
+        if not self.open:
+            if self.threshold <= self.R:
+                self.name()
+                return "alarm"
+            return None
+        group = ("group", by)
+        for own in self.open:
+            if own["L"] >= self.close(own) and (own["name"] == group or own["name"][0] != "group"):
+                return self.end(own)
+        is_watched = by is not None and self.watched([group]) and not self.episode_of([group])
+        if is_watched and self.own_evidence(group) >= self.threshold:
+            self.begin(group, int(self.against(group, 1) > self.against(group, 0)))
             return "alarm"
+        for own in self.open:
+            if self.t - own["seen"] >= own["gone"]:
+                return self.end(own)
         return None
 
+    def own_evidence(self, group):
+        if self.is_late:
+            return WEIGHTS["group"] / 8 * sum(self.pot(group).cash)
+        return WEIGHTS["group"] / 8 * float(self.cells.setdefault(group, Cell()).total)
+
+    def end(self, own):
+        own["found"]["end"] = self.t - 1
+        own["found"]["recovered"] = min(own["recovered"], self.t)
+        self.open.remove(own)
+        if not self.open:
+            self.restart()
+        else:
+            self.cells[own["name"]] = Cell()
+            if self.is_late:
+                self.pot(own["name"]).cash = [0.0] * 8
+        return "end"
+
     def restart(self):
-        self.open, self.restarted = None, self.t
+        self.open, self.restarted = [], self.t
         self.clear()
         if self.sketched >= 512:
             self.cut()
@@ -200,8 +239,9 @@ class Monitor:
             self.date(cell, e, y - p, t - self.restarted)
             M = [each * (M + single(add)) for each, M in zip(e, cell.M, strict=True)]
             self.change(name, cell, M)
-        bets = zip(slopes, self.slopes, strict=True)
-        self.change_slopes([each * (M + single(add)) for each, M in bets])
+        if not self.open:
+            bets = zip(slopes, self.slopes, strict=True)
+            self.change_slopes([each * (M + single(add)) for each, M in bets])
 
     # -- rounds that wait -------------------------------------------------------------------------
 
@@ -229,7 +269,7 @@ class Monitor:
             self.drop(next(iter(self.waiting)))
         self.stake(key, p, by, self.t, whole=False)
         self.t += 1
-        return self.conclude()
+        return self.conclude(by)
 
     def become_late(self):
         self.is_late, self.escrow, self.pots = True, 0.0, {}
@@ -240,8 +280,8 @@ class Monitor:
         self.slopes = [single(0)] * 4
         self.squares = {leaf: own[3] for leaf, own in self.ranges.items()}
         self.most = dict.fromkeys(self.ranges, 1.0)
-        if self.open:
-            self.open.update(D=1.0, loss=0.0, waiting=0, asked=0)
+        for own in self.open:
+            own.update(D=1.0, loss=0.0, waiting=0, asked=0, escrow=0.0)
         if self.lone:
             lone, self.lone = self.lone, None
             self.stake(lone["key"], lone["p"], lone["by"], lone["t"], whole=True)
@@ -254,6 +294,7 @@ class Monitor:
         names = self.visited(p, by)
         entry = {"p": p, "by": by, "t": t - self.restarted, "stakes": {}, "void": False}
         entry["before"] = False  # was it predicted before the restart?
+        entry["voided"] = set()  # groups that rang since
         self.waiting[key] = entry
         if entry["t"] - self.blocks[-1].start >= self.pot((0, 0)).D:
             self.begin_block(entry["t"])
@@ -262,11 +303,13 @@ class Monitor:
             pot.open += 1
             pot.D = max(pot.D - 0.125, float(pot.open), 1.0)
             pot.asked += 1
-        if self.open:
-            return self.stake_on_recovery(entry, names, whole)
+        own = self.episode_of(names)
+        if own:
+            return self.stake_on_recovery(own, entry, t, whole)
         e, slopes = self.factors(p, None)
-        paused, add = self.R + self.escrow >= self.threshold, self.granted(t)
-        for name in names:
+        paused = not self.open and self.R + self.escrow >= self.threshold
+        add = self.granted(t)
+        for name in self.watched(names):
             pot, cash, escrow, stakes = self.pot(name), 0.0, 0.0, []
             losses = [1.0 - float(least) for least in (slopes if name == "slopes" else e)]
             pot.loss = [
@@ -286,8 +329,9 @@ class Monitor:
                 escrow += s * loss
                 stakes.append(s)
             entry["stakes"][name] = stakes
-            self.R += self.weight(name) * cash
-            self.escrow += self.weight(name) * escrow
+            if not self.open:
+                self.R += self.weight(name) * cash
+                self.escrow += self.weight(name) * escrow
         return None
 
     def settle(self, key, y):
@@ -299,8 +343,9 @@ class Monitor:
             return self.step(lone["p"], y, lone["by"], lone["t"])
         if key not in self.waiting:
             return None
+        by = self.waiting[key]["by"]
         self.pay(key, y)
-        return self.conclude()
+        return self.conclude(by)
 
     def drop(self, key):
         if self.lone and self.lone["key"] == key:
@@ -318,20 +363,25 @@ class Monitor:
             self.count_in_block(self.cells_of(p, None)[0], p, y, entry["t"])
         if entry["void"]:
             return
-        if self.open:
-            self.pay_recovery(entry, names, y)
+        own = self.episode_of(names)
+        if own:
+            if "recovery" in entry and entry["for"] is own:
+                self.pay_recovery(own, entry, y)
             return
         least, came = self.factors(p, None), self.factors(p, y)
-        for name in names:
+        for name in self.watched(names):
+            if name in entry["voided"]:
+                continue
             pot, cash, escrow = self.pot(name), 0.0, 0.0
             which = 1 if name == "slopes" else 0
-            for k, s in enumerate(entry["stakes"][name]):
+            for k, s in enumerate(entry["stakes"].get(name, [0.0] * 8)):
                 gain = s * (float(came[which][k]) - float(least[which][k]))
                 pot.cash[k] += gain
                 cash += gain
                 escrow -= s * (1.0 - float(least[which][k]))
-            self.R += self.weight(name) * cash
-            self.escrow += self.weight(name) * escrow
+            if not self.open:
+                self.R += self.weight(name) * cash
+                self.escrow += self.weight(name) * escrow
             if y is not None and name != "slopes":
                 e = {
                     4 * d + tilt: single(
@@ -384,7 +434,8 @@ class Monitor:
     def change(self, name, cell, M):
         before = float(cell.total)
         cell.M = M
-        self.R += WEIGHTS[name[0]] / 8 * (float(cell.total) - before)
+        if not self.open:
+            self.R += WEIGHTS[name[0]] / 8 * (float(cell.total) - before)
 
     def change_slopes(self, after):
         for k, M in enumerate(after):
@@ -424,6 +475,10 @@ class Monitor:
             if math.e * strength[k] < self.against(name, d):
                 break
             name = halves[k]
+        self.begin(name, d)
+
+    def begin(self, name, d):
+        """Open an episode of a cell."""
         cell = self.cells.setdefault(name, Cell())
         total, visits = cell.since.get(d, (single(0), 0))
         dated = [cell.cusum.get((d, tilt), (single(0), 0)) for tilt in (1, 2)]
@@ -443,75 +498,74 @@ class Monitor:
         # The rounds in which its visits came, and 100 times as many for each.
         length = self.t - self.restarted - dated[0][1]
         most = int(self.pot((0, 0)).D) if self.is_late else 0  # as a storm may keep them away
-        self.open = {"name": name, "direction": d, "L": 0.0, "unseen": 0,
-                     "gone": max(100 * length // max(visits, 1), 1000, 100 * most),
-                     "B": math.exp(-shift if d else shift), "W": 0.0, "recovered": self.t,
-                     "D": self.pot(name).D if self.is_late else 1.0, "loss": 0.0, "waiting": 0,
-                     "asked": 0}  # fmt: skip
-        for entry in self.waiting.values():
-            entry["void"] = True
-        self.escrow = 0.0
-        self.found.append(
-            {"alarm": self.t - 1, "onset": self.restarted + start, "end": None, "low": low,
-             "high": high, "group": name[1] if name[0] == "group" else None, "bias": bias,
-             "recovered": None}
+        found = {"alarm": self.t - 1, "onset": self.restarted + start, "end": None, "low": low,
+                 "high": high, "group": name[1] if name[0] == "group" else None, "bias": bias,
+                 "recovered": None}  # fmt: skip
+        self.found.append(found)
+        self.open.append(
+            {"name": name, "direction": d, "L": 0.0, "seen": self.t, "found": found,
+             "gone": max(100 * length // max(visits, 1), 1000, 100 * most),
+             "B": math.exp(-shift if d else shift), "W": 0.0, "recovered": self.t,
+             "D": self.pot(name).D if self.is_late else 1.0, "loss": 0.0, "waiting": 0,
+             "asked": 0, "escrow": 0.0,
+             "credit": max(1, 10 * length // max(visits, 1)) if self.is_late else math.inf}
         )  # fmt: skip
+        for entry in self.waiting.values():
+            entry["voided"].add(name)
+        self.escrow = 0.0
 
     # -- recovery ---------------------------------------------------------------------------------
 
-    def ratios(self, p):
+    def ratios(self, own, p):
         """The likelihood of an outcome if p is true, over that of B times its odds."""
-        at_0 = 1.0 - p + p * self.open["B"]
-        return at_0, at_0 / self.open["B"]
+        at_0 = 1.0 - p + p * own["B"]
+        return at_0, at_0 / own["B"]
 
-    def recovery_share(self):
+    def recovery_share(self, own):
         """As much as a bet that the odds are B times those of p would stake, up to four times."""
-        D, B, loss = self.open["D"], self.open["B"], self.open["loss"]
+        D, B, loss = own["D"], own["B"], own["loss"]
         p = 1.0 - loss / (1.0 - 1.0 / B) if B > 1.0 else loss / (1.0 - B)  # in the mean
         least = min(loss, max(1.0 - min(1.0, B) / (1.0 - p + p * B), loss / 4.0))
         return 1.0 if D <= 1.0 else min(1.0, max(2.0, least) / (D * least)) if least > 0.0 else 0.0
 
-    def date_recovery(self, f, t):
-        if self.open["W"] <= 1.0:
-            self.open["recovered"] = t
-        self.open["W"] = max(self.open["W"], 1.0) * f
+    def date_recovery(self, own, f, t):
+        if own["W"] <= 1.0:
+            own["recovered"] = t
+        own["W"] = max(own["W"], 1.0) * f
 
-    def recover(self, p, y, names, t):
-        self.open["unseen"] += 1
-        if self.open["name"] not in names:
-            return
-        self.open["unseen"] = 0
-        f0, f1 = self.ratios(p)
+    def recover(self, own, p, y, t):
+        own["seen"] = min(t + 1, own["seen"] + own["credit"])
+        f0, f1 = self.ratios(own, p)
         f = (1.0 - y) * f0 + y * f1
-        self.open["L"] = f * (self.open["L"] + 1.0)
-        self.date_recovery(f, t)
+        own["L"] = f * (own["L"] + 1.0)
+        self.date_recovery(own, f, t)
 
-    def stake_on_recovery(self, entry, names, whole):
-        self.open["unseen"] += 1
-        if self.open["name"] not in names:
-            return
-        self.open["unseen"] = 0
-        loss = 1.0 - min(self.ratios(entry["p"]))
-        self.open["waiting"] += 1
-        self.open["asked"] += 1
-        self.open["D"] = max(self.open["D"] - 0.125, float(self.open["waiting"]), 1.0)
-        self.open["loss"] += (loss - self.open["loss"]) / min(self.open["asked"], 64)
-        self.open["L"] += 1.0
-        s = self.open["L"]
+    def stake_on_recovery(self, own, entry, t, whole):
+        own["seen"] = min(t + 1, own["seen"] + own["credit"])
+        loss = 1.0 - min(self.ratios(own, entry["p"]))
+        own["waiting"] += 1
+        own["asked"] += 1
+        own["D"] = max(own["D"] - 0.125, float(own["waiting"]), 1.0)
+        own["loss"] += (loss - own["loss"]) / min(own["asked"], 64)
+        own["L"] += 1.0
+        s = own["L"]
         if not whole:
-            s = rounded_down(self.recovery_share() * self.open["L"], 2.0**20)
-        entry["recovery"] = s
-        self.open["L"] -= s * loss
+            s = rounded_down(self.recovery_share(own) * own["L"], 2.0**20)
+            if own["D"] > 1.0 and own["L"] + own["escrow"] >= self.close(own):
+                s = 0.0  # what is open may be enough
+        entry["recovery"], entry["for"] = s, own
+        own["L"] -= s * loss
+        own["escrow"] += s * loss
 
-    def pay_recovery(self, entry, names, y):
-        if self.open["name"] not in names:
-            return
-        self.open["waiting"] -= 1
+    def pay_recovery(self, own, entry, y):
+        own["waiting"] -= 1
+        f0, f1 = self.ratios(own, entry["p"])
+        own["escrow"] -= entry["recovery"] * (1.0 - min(f0, f1))
         if y is not None:
-            f0, f1 = self.ratios(entry["p"])
             f = (1.0 - y) * f0 + y * f1
-            self.open["L"] += entry["recovery"] * (f - min(f0, f1))
-            self.date_recovery(1.0 + self.recovery_share() * (f - 1.0), self.restarted + entry["t"])
+            own["L"] += entry["recovery"] * (f - min(f0, f1))
+            share = self.recovery_share(own)
+            self.date_recovery(own, 1.0 + share * (f - 1.0), self.restarted + entry["t"])
 
     # -- ranges -----------------------------------------------------------------------------------
 

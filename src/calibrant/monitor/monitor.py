@@ -75,7 +75,7 @@ class Monitor(Savable, MonitorKernel):
         How many predictions may wait for their outcomes, at 64 bytes each. The oldest one too many
         is given up: its stakes are lost, which is safe and costs power.
     max_groups : int, default 10_000
-        How many groups `by` may name. A group takes 80 bytes.
+        How many groups `by` may name. A group takes 100 bytes.
 
     Examples
     --------
@@ -152,12 +152,14 @@ class Monitor(Savable, MonitorKernel):
     @property
     def state(self) -> str:
         """Whether an episode lasts ("miscalibrated") or not ("calibrated", as far as one sees)."""
-        open_ = self._episodes and self._episodes[-1].end is None
-        return "miscalibrated" if open_ else "calibrated"
+        return "miscalibrated" if self._open else "calibrated"
 
     @property
     def episodes(self) -> list[Episode]:
-        """The episodes so far, the oldest first; of more than 10,000, the last 10,000."""
+        """The episodes so far, the oldest first; of more than 10,000, the last 10,000.
+
+        Those of groups may overlap.
+        """
         return list(self._episodes)
 
     # -- rounds ------------------------------------------------------------------------------------
@@ -199,9 +201,12 @@ class Monitor(Savable, MonitorKernel):
     def _note_into(self, found: list[Episode], event: int, at: Time | None) -> None:
         """Add what a step brought; an episode that both began and ended there counts once."""
         if event:
-            if event != ALARM and found:
-                found.pop()
-            found.append(self._note(event, at))
+            episode = self._note(event, at)
+            begun = [(each.alarm, each.group) for each in found]
+            if (episode.alarm, episode.group) in begun:
+                found[begun.index((episode.alarm, episode.group))] = episode
+            else:
+                found.append(episode)
 
     def _release_into(self, found: list[Episode], at: Time | None) -> None:
         """Let the outcomes that are held and due now count."""
@@ -492,9 +497,9 @@ class Monitor(Savable, MonitorKernel):
         return curve_of(*self._ranges())
 
     def reset(self) -> None:
-        """Forget all evidence. An open episode ends here; the rounds go on counting."""
-        if self.state == "miscalibrated":
-            self._end_episode(self.rounds, self._clock.last, self._recovered)
+        """Forget all evidence. Open episodes end here; the rounds go on counting."""
+        for group, recovered in self._open:
+            self._end_episode(group, self.rounds, self._clock.last, recovered)
         super().reset()
 
     # -- groups, episodes, saving ------------------------------------------------------------------
@@ -515,22 +520,35 @@ class Monitor(Savable, MonitorKernel):
     def _note(self, event: int, at: Time | None) -> Episode:
         """Keep what an event says of the episodes, and return the episode."""
         if event != ALARM:
-            return self._end_episode(self.rounds - 1, at, self._recovered)
+            group, recovered = self._ended
+            return self._end_episode(group, self.rounds - 1, at, recovered)
         onset, low, high, group, bias, visits = self._episode()
-        name = None if group == WHOLE else list(self._groups)[group]
+        name = self._name(group)
         band = interval_of(bias, visits, low, high, *self._ranges())
         episode = Episode(
             self.rounds - 1, onset, None, low, high, name, bias, *band, at, self._clock.at(onset)
         )
-        self._episodes = [*self._episodes[1 - MOST_EPISODES :], episode]
+        self._episodes = [*self._episodes, episode]
+        if len(self._episodes) > MOST_EPISODES and (over := self._oldest_over()) is not None:
+            del self._episodes[over]
         return episode
 
-    def _end_episode(self, end: int, at: Time | None, recovered: int) -> Episode:
-        self._episodes[-1] = replace(
-            self._episodes[-1], end=end, end_at=at, recovered=min(recovered, end + 1),
+    def _oldest_over(self) -> int | None:
+        return next((row for row, each in enumerate(self._episodes) if each.end is not None), None)
+
+    def _name(self, group: int) -> Id | None:
+        return None if group == WHOLE else list(self._groups)[group]
+
+    def _end_episode(self, group: int, end: int, at: Time | None, recovered: int) -> Episode:
+        """End the open episode of a group, or of a range."""
+        name = self._name(group)
+        lasting = [row for row, each in enumerate(self._episodes) if each.end is None]
+        row = next(row for row in reversed(lasting) if self._episodes[row].group == name)
+        self._episodes[row] = replace(
+            self._episodes[row], end=end, end_at=at, recovered=min(recovered, end + 1),
             recovered_at=self._clock.at(recovered),
         )  # fmt: skip
-        return self._episodes[-1]
+        return self._episodes[row]
 
     def _save(self) -> tuple[int, dict[str, Any]]:
         state = {

@@ -177,14 +177,19 @@ class NumberMonitor(Savable):
         levels: npt.ArrayLike,
         outcomes: npt.ArrayLike,
         by: Sequence[Id | None] | None = None,
+        times: Sequence[Any] | npt.NDArray[Any] | None = None,
+        available: Sequence[Any] | npt.NDArray[Any] | None = None,
     ) -> list[NumberEpisode]:
         """Take in rounds, a row of quantiles each; return the episodes that begin or end there.
 
-        Each outcome came before the next prediction. All or nothing, as `Monitor.run`.
+        `times` says when each was predicted and `available` when its outcome became known, NaN if
+        never; without them, before the next prediction. All or nothing, as `Monitor.run`.
         """
         tau = as_levels(levels)
         q = as_quantiles(quantiles, len(tau))
         y = np.asarray(as_series(outcomes, "outcomes"), dtype=np.float64)
+        if available is not None:  # what never came may be anything
+            y = np.where(never_known(available, len(y)), 0.0, y)
         if q.ndim != 2 or not np.isfinite(y).all():
             raise ValueError("quantiles must have a row a round, and outcomes must be finite")
         check_same_length("quantiles", len(q), "outcomes", len(y))
@@ -192,7 +197,7 @@ class NumberMonitor(Savable):
         try:
             for question, events in events_of(quantile_at(tau, q, LEVELS), y).items():
                 expected = np.full(len(y), QUESTIONS[question][0])
-                for episode in self.monitors[question].run(expected, events, by):
+                for episode in self.monitors[question].run(expected, events, by, times, available):
                     found.append(NumberEpisode(question, episode))
         except BaseException:
             self.go_back(before)
@@ -255,6 +260,12 @@ class NumberMonitor(Savable):
         for question, prefix in PREFIXES.items():
             parts = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
             self.monitors[question]._load(rounds, parts)
+
+
+def never_known(available: Sequence[Any] | npt.NDArray[Any], rounds: int) -> npt.NDArray[np.bool_]:
+    """Return which outcomes never become known, as far as `available` has a time for each."""
+    never = [each is None or each != each for each in available]  # noqa: PLR0124 - NaN
+    return np.resize(np.array(never or [False]), rounds)
 
 
 def events_of(quantiles: Floats, y: Floats) -> dict[str, Floats]:

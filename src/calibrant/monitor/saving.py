@@ -19,6 +19,7 @@ from calibrant._kernels.watch.monitor import (
     MOST_UNSEEN,
     MOST_WHOLE,
     OF_GROUP,
+    OPEN,
     POT,
     RANGE_COUNT,
     RANGE_SIZE,
@@ -33,12 +34,11 @@ from calibrant.monitor.episodes import Episode
 
 NUMBERS = (
     "R", "restarted", "key", "counted", "fresh", "escrow", "began", "lane", "in_block",
-    "releasing", "lone", "named", "direction", "margin", "L", "L_loss", "L_D", "L_asked", "W",
-    "recovered", "unseen", "most_unseen", "whole_key",
+    "releasing", "lone", "whole_key",
 )  # fmt: skip
 ARRAYS = (
     "cells", "edges", "ranges", "slopes", "sketch", "pots", "waiting", "of_group", "whole",
-    "held_keys", "held_rounds", "held_outcomes",
+    "held_keys", "held_rounds", "held_outcomes", "open_counts", "open_sums", "groups_fresh",
 )  # fmt: skip
 #: How far R may be off the sum of its parts, as a share of the threshold: it rounds at its peak.
 SLACK = 1e-6
@@ -48,6 +48,10 @@ MOST = 1e30
 MOST_MARGIN, MOST_KEY = 10.0, 2**62
 #: The code of a stake that was all there was.
 WHOLE = 255
+OPEN_SIZE = OPEN.itemsize // 8
+OPEN_COUNTS = sum(OPEN[name].kind == "i" for name in OPEN.names or ())
+#: How many integers a row of an array has.
+ROWS = {"waiting": 8, "open_counts": OPEN_COUNTS}
 CELL_SIZE = structured_to_unstructured(np.zeros(1, CELL)).shape[1]
 POT_SIZE = structured_to_unstructured(np.zeros(1, POT)).shape[1]
 Integers = npt.NDArray[np.int64]
@@ -77,7 +81,10 @@ def loaded_past(
     evidence = checked_evidence(parts, rounds, len(groups), given, threshold)
     if any(type(key) is not int for key in ids.values()) or len(set(ids.values())) < len(ids):
         raise ValueError("saved ids must have keys that differ")
-    if (evidence["named"] >= 0) != bool(episodes and episodes[-1].end is None):
+    named = [int(each) - FIRST_GROUP for each in evidence["opened"]["named"]]
+    if [None if each < 0 else groups[each] for each in named] != [
+        each.group for each in episodes if each.end is None
+    ]:
         raise ValueError("the saved episodes do not fit the saved evidence")
     return Past(groups, episodes, clock, ids, evidence)
 
@@ -89,10 +96,14 @@ def saved_evidence(state: dict[str, Any]) -> dict[str, Any]:
     of_group = np.zeros((len(state["of_group"]), 2), dtype=np.int64)
     of_group[:, 0] = state["of_group"]["group"]
     of_group[:, 1:] = np.ascontiguousarray(state["of_group"]["stakes"]).view(np.int64)
-    return {
+    saved = {
         **state, "cells": cells.reshape(-1), "pots": pots.reshape(-1),
         "waiting": state["waiting"].view(np.int64), "of_group": of_group.reshape(-1),
     }  # fmt: skip
+    opened = saved.pop("opened")
+    saved["open_counts"] = opened.view(np.int64).reshape(-1, OPEN_SIZE)[:, :OPEN_COUNTS].reshape(-1)
+    saved["open_sums"] = opened.view(np.float64).reshape(-1, OPEN_SIZE)[:, OPEN_COUNTS:].reshape(-1)
+    return saved
 
 
 def checked_evidence(
@@ -102,41 +113,60 @@ def checked_evidence(
     check_names(state, {*NUMBERS, *ARRAYS})
     size = FIRST_GROUP + groups
     restarted = integer(state, "restarted", low=0, high=rounds)
-    named = integer(state, "named", low=-1, high=size - 1)
-    is_open = named >= 0
+    key = integer(state, "key", low=-1, high=MOST_KEY)
+    opened = _opened(state, size, rounds, key)
     cells = _cells(floats(state, "cells", size=size * CELL_SIZE), rounds - restarted)
     slopes = floats(state, "slopes", size=SLOPE_COUNT, low=0.0, high=MOST)
     pots = _pots(state, FIRST_POT_OF_GROUP + groups)
     R = number(state, "R", low=-SLACK * threshold, high=MOST)
-    if abs(R - _weighed(cells, slopes, pots)) > SLACK * max(threshold, R):
+    # In an episode, groups may have gone on.
+    known = len(cells) if not len(opened) else FIRST_GROUP
+    rest = R - _weighed(cells[:known], slopes, pots[: known + 1])
+    if rest < -SLACK * max(threshold, R) or (rest > SLACK * threshold and not len(opened)):
         raise ValueError("saved R must be what the saved bets add up to")
-    if (threshold <= R) != is_open:
+    if (threshold <= R) != (len(opened) > 0):
         raise ValueError("saved R must have reached the threshold in an episode, and only there")
-    key = integer(state, "key", low=-1, high=MOST_KEY)
+    fresh = _integers(state, "groups_fresh", groups)
+    if (fresh < 0).any() or (fresh > key + 1).any():
+        raise ValueError("saved stakes on groups must be void up to a key that was given")
     return {
-        "R": R, "restarted": restarted, "named": named, "key": key,
-        "direction": integer(state, "direction", low=0, high=1),
+        "R": R, "restarted": restarted, "opened": opened, "key": key, "groups_fresh": fresh,
         "counted": integer(state, "counted", low=0, high=key + 1),
         "fresh": integer(state, "fresh", low=0, high=key + 1),
         "escrow": number(state, "escrow", low=-SLACK * threshold, high=MOST),
         "began": integer(state, "began", low=0, high=rounds - restarted),
         "lane": integer(state, "lane", low=0, high=1),
-        "margin": number(state, "margin", low=1 / MOST_MARGIN if is_open else 0, high=MOST_MARGIN),
-        "L": number(state, "L", low=0.0, high=MOST_RECOVERY - 1e-9 if is_open else 0.0),
-        "L_loss": number(state, "L_loss", low=0.0, high=1.0),
-        "L_D": number(state, "L_D", low=0.0, high=MOST_KEY),
-        "L_asked": integer(state, "L_asked", low=0, high=rounds),
-        "W": number(state, "W", low=0.0, high=np.finfo(float).max),
-        "recovered": integer(state, "recovered", low=0, high=rounds),
-        "unseen": integer(state, "unseen", low=0, high=rounds if is_open else 0),
-        "most_unseen": integer(
-            state, "most_unseen", low=FEWEST_UNSEEN if is_open else 0,
-            high=max(MOST_UNSEEN * (rounds + 1), FEWEST_UNSEEN) if is_open else 0,
-        ),
         **_waiting(state, rounds, groups, key, given),
         "cells": cells, "edges": _edges(state), "ranges": _ranges(state, rounds),
         "slopes": slopes, "sketch": _sketch(state, rounds), "pots": pots,
     }  # fmt: skip
+
+
+def _opened(state: Mapping[str, Any], cells: int, rounds: int, key: int) -> npt.NDArray[np.void]:
+    """Return the open episodes: none, one of a range, or some of groups."""
+    counts = _integers(state, "open_counts").reshape(-1, OPEN_COUNTS)
+    sums = floats(state, "open_sums", size=len(counts) * (OPEN_SIZE - OPEN_COUNTS))
+    opened = np.zeros(len(counts), dtype=OPEN)
+    opened.view(np.int64).reshape(-1, OPEN_SIZE)[:, :OPEN_COUNTS] = counts
+    opened.view(np.float64).reshape(-1, OPEN_SIZE)[:, OPEN_COUNTS:] = sums.reshape(
+        -1, OPEN_SIZE - OPEN_COUNTS
+    )
+    most = {
+        "named": (0, cells - 1), "direction": (0, 1), "fresh": (0, key + 1),
+        "recovered": (0, rounds), "seen": (0, rounds), "asked": (0, rounds),
+        "credit": (1, 2**32),
+        "most_unseen": (FEWEST_UNSEEN, max(MOST_UNSEEN * (rounds + 1), FEWEST_UNSEEN)),
+        "waiting": (0, rounds), "margin": (1 / MOST_MARGIN, MOST_MARGIN),
+        "L": (0.0, MOST_RECOVERY - 1e-9), "loss": (0.0, 1.0), "D": (1.0, MOST_KEY),
+        "escrow": (-1.0, MOST), "W": (0.0, np.finfo(float).max),
+    }  # fmt: skip
+    for name, (low, high) in most.items():
+        if not ((opened[name] >= low) & (opened[name] <= high)).all():
+            raise ValueError(f"saved {name} of an open episode must be in [{low}, {high}]")
+    named = opened["named"]
+    if len(set(named.tolist())) < len(named) or (len(named) > 1 and named.min() < FIRST_GROUP):
+        raise ValueError("saved open episodes must be one of a range, or of groups that differ")
+    return opened
 
 
 def _weighed(cells: npt.NDArray[np.void], slopes: Floats, pots: npt.NDArray[np.void]) -> float:
@@ -217,7 +247,7 @@ def _integers(state: Mapping[str, Any], name: str, size: int | None = None) -> I
     values = state[name]
     if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.ndim != 1:
         raise ValueError(f"saved {name} must be an array of integers")
-    if (len(values) != size) if size is not None else (name == "waiting" and len(values) % 8):
+    if (len(values) != size) if size is not None else len(values) % ROWS.get(name, 1):
         raise ValueError(f"saved {name} must have as many values as there are rounds")
     return np.ascontiguousarray(values)
 

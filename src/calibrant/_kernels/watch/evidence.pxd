@@ -68,6 +68,9 @@ cdef Bets bets_of(double tolerance, double p, double y) noexcept nogil
 cdef void play(
     Evidence *v, Cell *group, const Bets *bets, Py_ssize_t r, double x, double add, uint32_t t,
 ) noexcept nogil
+cdef void play_in_group(
+    Cell *group, const Bets *bets, double x, double add, uint32_t t
+) noexcept nogil
 cdef void date_onset(Cell *cell, const float *e, double x, uint32_t t) noexcept nogil
 cdef void count_outcome(Evidence *v, Py_ssize_t r, double p, double y) noexcept nogil
 cdef void count_in_block(Evidence *v, Py_ssize_t r, double p, double y, int lane) noexcept nogil

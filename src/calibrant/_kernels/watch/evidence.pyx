@@ -229,8 +229,7 @@ cdef void play(
     cdef float[DATINGS] dating
     cdef Py_ssize_t k, count = LEVELS + (group != NULL)
     cdef double R = v.R              # in a register: five sums in memory would wait for each other
-    dating[0], dating[1] = bets.e[DATING], bets.e[DATING + 1]
-    dating[2], dating[3] = bets.e[STEPS + DATING], bets.e[STEPS + DATING + 1]
+    dating_bets(bets, dating)
     for k in range(LEVELS):
         path[k] = &v.cells[(1 << k) - 1 + (r >> (LEVELS - 1 - k))]
     path[LEVELS] = group
@@ -240,6 +239,21 @@ cdef void play(
         R += TILT_WEIGHTS[k] * visit(path[k], bets.e, <float>add)
     v.R = R
     bet_on_slopes(v, bets, <float>add)
+
+
+cdef inline void dating_bets(const Bets *bets, float *dating) noexcept nogil:
+    dating[0], dating[1] = bets.e[DATING], bets.e[DATING + 1]
+    dating[2], dating[3] = bets.e[STEPS + DATING], bets.e[STEPS + DATING + 1]
+
+
+cdef void play_in_group(
+    Cell *group, const Bets *bets, double x, double add, uint32_t t
+) noexcept nogil:
+    """Play the t-th round since the restart in its group alone."""
+    cdef float[DATINGS] dating
+    dating_bets(bets, dating)
+    date_onset(group, dating, x, t)
+    visit(group, bets.e, <float>add)
 
 
 cdef void bet_on_slopes(Evidence *v, const Bets *bets, float add) noexcept nogil:

@@ -6,7 +6,12 @@ most. Then only that cell is watched, for recovery, by a Shiryaev-Roberts sum ag
 still B times those predicted": L <- f (L + 1), with f the likelihood ratio of p to q, whose odds
 are B times those of p. B stands for a third of the bias that was named. At CLOSE the episode ends
 and all evidence starts anew. So it does when no round falls into the cell for GONE times as long as
-one took before the alarm: what is not predicted any more never recovers.
+one took before the alarm, or, where rounds wait, next to none: what is not predicted any more never
+recovers.
+
+An episode of a range stops all other evidence. One of a group does not stop that of other groups:
+each of them goes on by itself, and rings when its own part of R reaches the threshold. Once no
+episode is open any more, all evidence starts anew.
 
 While each outcome comes before the next prediction, that is all. From the moment at which a second
 round waits, evidence is kept in pots (pots.pyx): stakes are placed when a prediction is made. It is
@@ -27,10 +32,11 @@ from calibrant._kernels.watch.evidence cimport (
     CELLS, DATING, GROUPS_AT, LEVELS, RANGES, SKETCH, SLOPES, SLOPES_AT, SLOPE_WEIGHT, STEPS, TILTS,
     Bets, Cell, Evidence, Range,
     as_prediction, begin_block, begin_blocks, bets_of, count_in_block, count_outcome,
-    count_prediction, date_onset, evidence_restart, evidence_start, granted, mean_of, play, range_of, settle_ranges, tilt_weight,
+    count_prediction, date_onset, evidence_restart, evidence_start, granted, mean_of, play,
+    play_in_group, range_of, settle_ranges, sum_of, tilt_weight,
 )
 from calibrant._kernels.watch.pots cimport (
-    NO_STAKE, STAKES, WHOLE_STAKE, Flow, OfGroup, Pot, Waiting,
+    FORGET, NO_STAKE, STAKES, WHOLE_STAKE, Flow, OfGroup, Pot, Waiting,
     ask_pot, code_of, pay_pot, share_of, share_of_losses, stake_of, stake_pot,
 )
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
@@ -43,6 +49,7 @@ cdef double RECOVERY_LEVERAGE = 2.0
 cdef double RECOVERY_SCALE = 2.0**20
 cdef double WIDEST_SHIFT = 2.0   # of the logit, that recovery is tested against
 cdef int64_t GONE = 100
+cdef int64_t RARER = 10          # times as rare as before the alarm is as good as gone
 cdef int64_t FEWEST_GONE = 1000  # rounds without one of the cell that are never enough
 cdef double EULER = 2.718281828459045
 cdef double[2] DATING_LEVERAGES
@@ -64,8 +71,17 @@ POT = np.dtype([
 ])
 WAITING = np.dtype([("key", "i8"), ("p", "f8"), ("t", "u4"), ("stakes", "u1", STAKES)])
 OF_GROUP = np.dtype([("group", "i4"), ("stakes", "u1", TILTS)])
+#: An open episode: counts, then sums.
+OPEN = np.dtype([
+    *((name, "i8") for name in (
+        "named", "direction", "fresh", "recovered", "seen", "most_unseen", "credit",
+        "asked", "waiting",
+    )),
+    *((name, "f8") for name in ("margin", "L", "loss", "D", "escrow", "W")),
+])
 assert WAITING.itemsize == sizeof(Waiting) == 64 and OF_GROUP.itemsize == sizeof(OfGroup)
 assert CELL.itemsize == sizeof(Cell) and POT.itemsize == sizeof(Pot)
+assert OPEN.itemsize == sizeof(Open)
 FIRST_GROUP, FIRST_POT_OF_GROUP, RANGE_COUNT = CELLS, GROUPS_AT, RANGES
 RANGE_SIZE = sizeof(Range) // sizeof(double)
 SKETCH_SIZE, SLOPE_COUNT, MOST_RECOVERY = SKETCH, SLOPES, CLOSE
@@ -76,6 +92,25 @@ cdef struct Held:                # an outcome that came, and does not count yet
     int64_t key
     int64_t t
     double y
+
+cdef struct Open:                # an episode that is not over
+    int64_t named                # its cell; CELLS + g is group g
+    int64_t direction            # 0: more happened than was predicted; 1: less
+    int64_t fresh                # the first key since the alarm
+    int64_t recovered            # the round in which the CUSUM of f started
+    int64_t seen                 # the predictions that those in the cell stand for, all or fewer,
+    int64_t most_unseen          # so many fewer that the episode is over,
+    int64_t credit               # and how many each of them stands for
+    int64_t asked, waiting       # as a pot has them
+    double margin                # the factor B of the odds
+    double L
+    double loss, D
+    double escrow                # what stakes may lose
+    double W                     # the CUSUM of f, which dates the recovery
+
+cdef struct Standing:            # how a group stands
+    int64_t open                 # which of the open episodes is its own; -1 if none
+    int64_t fresh                # older stakes on it are void
 
 cdef struct Course:              # where a monitor stands, besides its evidence
     int64_t rounds               # predictions so far
@@ -94,18 +129,11 @@ cdef struct Course:              # where a monitor stands, besides its evidence
     Py_ssize_t lone_group
     int64_t in_block             # rounds of the block so far
     Py_ssize_t releasing         # held outcomes that count now
-    # The open episode.
-    bint is_open
-    Py_ssize_t named             # its cell; CELLS + g is group g
-    int direction                # 0: more happened than was predicted; 1: less
-    double margin                # the factor B of the odds
-    double L
-    double L_loss, L_D           # as a pot has them
-    int64_t L_open, L_asked
-    double W                     # the CUSUM of f, which dates the recovery,
-    int64_t recovered            # and the round it started in
-    int64_t unseen               # rounds since one fell into the cell
-    int64_t most_unseen          # so many of them end the episode
+    Py_ssize_t open              # how many episodes are open: one of a range, or of groups
+    int64_t gone_at              # before so many predictions none of them is over for want of rounds
+    # The episode that ended last.
+    Py_ssize_t ended
+    int64_t recovered
 
 
 cdef class MonitorKernel:
@@ -114,7 +142,10 @@ cdef class MonitorKernel:
     cdef Evidence evidence_
     cdef Course course
     cdef Cell *groups
+    cdef Standing *standing
     cdef Py_ssize_t group_count
+    cdef Open *opened            # the open episodes, in the order of their alarms
+    cdef Py_ssize_t open_room
     cdef double threshold
     cdef double scale            # of stakes: a power of 2, near the threshold
     cdef double alpha_           # 0 if the guarantee is one a number of rounds
@@ -152,6 +183,8 @@ cdef class MonitorKernel:
 
     def __dealloc__(self):
         free(self.groups)
+        free(self.standing)
+        free(self.opened)
         free(self.pots)
         free(self.waiting)
         free(self.of_group)
@@ -171,33 +204,74 @@ cdef class MonitorKernel:
         cdef Py_ssize_t r = range_of(v, p)
         cdef Cell *cell = NULL
         cdef Bets bets
-        if self.course.is_open:
-            self.recover(p, y, r, group, t)
-        else:
-            if group != WHOLE:
-                cell = &self.groups[group]
+        if group != WHOLE:
+            cell = &self.groups[group]
+        if not self.course.open:
             bets = bets_of(v.tolerance, p, y)
             play(v, cell, &bets, r, y - p, granted(self.alpha_, t), self.since_restart(t))
+        elif not self.recover(p, y, group, t) and cell != NULL and self.is_of_groups():
+            bets = bets_of(v.tolerance, p, y)
+            play_in_group(cell, &bets, y - p, granted(self.alpha_, t), self.since_restart(t))
         count_outcome(v, r, p, y)
-        if count_prediction(v, p, t) and not self.course.is_open:
+        if count_prediction(v, p, t) and not self.course.open:
             settle_ranges(v, False)
         self.course.rounds = t + 1
-        return self.conclude()
+        return self.conclude(group)
 
-    cdef int conclude(self) noexcept nogil:
-        """Return what a step brought: an alarm, the end of an episode, or nothing."""
+    cdef int conclude(self, Py_ssize_t group) noexcept nogil:
+        """Return what a step of a group brought: an alarm, the end of an episode, or nothing."""
         cdef Course *c = &self.course
-        cdef double close = CLOSE
-        if c.is_open:
-            if c.is_late and c.L_D > 1.0:
-                close = c.L_D * max(LEAST_CLOSE, CLOSE / (c.L_D * c.L_D))
-            if c.L >= close or c.unseen >= c.most_unseen:
-                self.restart()
-                return END
-        elif self.evidence_.R >= self.threshold:
-            self.open_episode()
-            return ALARM
+        cdef Py_ssize_t own
+        if not c.open:
+            return self.open_episode() if self.evidence_.R >= self.threshold else NOTHING
+        own = self.open_of(group) if self.is_of_groups() else 0
+        if own >= 0:
+            if self.opened[own].L >= self.close_of(&self.opened[own]):
+                return self.end_episode(own)
+        elif group != WHOLE and self.evidence_of(group) >= self.threshold:
+            return self.open_episode_of(
+                CELLS + group, self.against(CELLS + group, 1) > self.against(CELLS + group, 0)
+            )
+        if c.rounds >= c.gone_at:
+            c.gone_at = LONGEST << 30
+            for own in range(c.open):
+                if c.rounds - self.opened[own].seen >= self.opened[own].most_unseen:
+                    c.gone_at = 0
+                    return self.end_episode(own)
+                c.gone_at = min(c.gone_at, self.opened[own].seen + self.opened[own].most_unseen)
         return NOTHING
+
+    cdef inline bint is_of_groups(self) noexcept nogil:
+        """Whether the open episodes are of groups, so that other groups are watched on."""
+        return self.opened[0].named >= CELLS
+
+    cdef inline Py_ssize_t open_of(self, Py_ssize_t group) noexcept nogil:
+        """Return which open episode is that of a group; -1 if it has none."""
+        return WHOLE if group == WHOLE else self.standing[group].open
+
+    cdef inline double close_of(self, const Open *own) noexcept nogil:
+        """Return the L at which an episode is over."""
+        if self.course.is_late and own.D > 1.0:
+            return own.D * max(LEAST_CLOSE, CLOSE / (own.D * own.D))
+        return CLOSE
+
+    cdef int end_episode(self, Py_ssize_t at) noexcept nogil:
+        """End an open episode. After the last, all evidence starts anew; else that of its group."""
+        cdef Course *c = &self.course
+        cdef Py_ssize_t named = self.opened[at].named, i
+        c.ended, c.recovered = named, self.opened[at].recovered
+        if c.open == 1:
+            self.restart()
+            return END
+        c.open -= 1
+        memmove(&self.opened[at], &self.opened[at + 1], (c.open - at) * sizeof(Open))
+        self.standing[named - CELLS].open = WHOLE
+        for i in range(at, c.open):
+            self.standing[self.opened[i].named - CELLS].open = i
+        memset(self.cell_at(named), 0, sizeof(Cell))
+        if c.is_late:
+            memset(self.pots[named + 1].cash, 0, sizeof(self.pots[named + 1].cash))
+        return END
 
     cdef inline uint32_t since_restart(self, int64_t t) noexcept nogil:
         """Return the rounds from the restart to round t, as far as four bytes count."""
@@ -206,13 +280,15 @@ cdef class MonitorKernel:
 
     cdef void restart(self) noexcept nogil:
         cdef Course *c = &self.course
+        cdef Py_ssize_t i
         evidence_restart(&self.evidence_, c.is_late)
         if self.group_count:
             memset(self.groups, 0, self.group_count * sizeof(Cell))
-        c.escrow = c.L = 0.0
-        c.unseen = c.most_unseen = 0
+        for i in range(self.group_count):
+            self.standing[i].open, self.standing[i].fresh = WHOLE, 0
+        c.escrow, c.open = 0.0, 0
         c.began, c.lane = 0, 0
-        c.is_open, c.restarted = False, c.rounds
+        c.restarted = c.rounds
         c.fresh = c.counted = c.key + 1
         if c.is_late:
             self.recount(0)
@@ -269,7 +345,9 @@ cdef class MonitorKernel:
             self.pots[SLOPES_AT].cash[k] = self.evidence_.slopes[k]
         memset(self.evidence_.slopes, 0, sizeof(self.evidence_.slopes))
         self.recount(GROUPS_AT + self.group_count)
-        c.L_D, c.L_loss, c.L_open, c.L_asked = 1.0, 0.0, 0, 0
+        for i in range(c.open):
+            self.opened[i].D, self.opened[i].loss, self.opened[i].escrow = 1.0, 0.0, 0.0
+            self.opened[i].waiting = self.opened[i].asked = 0
         begin_blocks(&self.evidence_)
         if c.has_lone:
             c.has_lone = False
@@ -321,7 +399,7 @@ cdef class MonitorKernel:
         c.key = key
         self.add(key, p, group, c.rounds, NULL)
         c.rounds += 1
-        return self.conclude()
+        return self.conclude(group)
 
     cdef void add(
         self, int64_t key, double p, Py_ssize_t group, int64_t t, double *whole
@@ -334,10 +412,10 @@ cdef class MonitorKernel:
         cdef Py_ssize_t i, k, count
         cdef Bets least
         cdef Flow flow
-        cdef double add = granted(self.alpha_, t), loss, f0, f1
+        cdef double add = granted(self.alpha_, t)
         cdef bint paused
         cdef uint8_t *codes
-        if count_prediction(v, p, t) and not c.is_open:
+        if count_prediction(v, p, t) and not c.open:
             self.follow_predictions(key)
         own = &self.waiting[self.length]
         own.key, own.p, own.t = key, p, self.since_restart(t)
@@ -355,23 +433,16 @@ cdef class MonitorKernel:
             ask_pot(&self.pots[at[k]])
         self.length += 1
         self.live += 1
-        if c.is_open:
-            c.unseen += 1
-            if not self.is_named(at, group):
-                return
-            c.unseen = 0
-            f0, f1 = self.ratios(p)
-            loss = 1.0 - min(f0, f1)
-            c.L_open += 1
-            c.L_asked += 1
-            c.L_D = max(c.L_D - 0.125, <double>c.L_open, 1.0)
-            c.L_loss += (loss - c.L_loss) / <double>min(c.L_asked, <int64_t>64)
-            c.L += 1.0
-            if whole != NULL:
-                own.stakes[0], whole[0] = WHOLE_STAKE, c.L
-            else:
-                own.stakes[0] = code_of(self.recovery_share() * c.L, RECOVERY_SCALE)
-            c.L -= self.recovery_stake(own) * loss
+        if c.open:
+            i = self.open_at(at, group)
+            if i >= 0:
+                self.stake_on_recovery(&self.opened[i], own, t, whole)
+            elif group != WHOLE and self.is_of_groups():
+                least = bets_of(v.tolerance, p, NAN)
+                stake_pot(
+                    &self.pots[GROUPS_AT + group], &least.e[0], TILTS, add, False, self.scale,
+                    self.of_group[self.length - 1].stakes, NULL if whole == NULL else &whole[STAKES],
+                )
             return
         least = bets_of(v.tolerance, p, NAN)
         paused = v.R + c.escrow >= self.threshold
@@ -434,7 +505,7 @@ cdef class MonitorKernel:
         if i < 0:
             return NOTHING       # it was given up
         self.pay(i, y, True)
-        return self.conclude()
+        return self.conclude(self.group_at(i))
 
     cdef void pay(self, Py_ssize_t i, double y, bint came) noexcept nogil:
         """Pay what a round won, if its outcome came; it waits no longer."""
@@ -461,18 +532,23 @@ cdef class MonitorKernel:
             )
         if key < c.fresh:
             return
-        if c.is_open:
-            if self.is_named(at, group):
-                self.pay_recovery(own, y, came)
-            return
+        if c.open:
+            k = self.open_at(at, group)
+            if k >= 0:
+                if key >= self.opened[k].fresh:
+                    self.pay_recovery(&self.opened[k], own, y, came)
+                return
+            if group == WHOLE or not self.is_of_groups() or key < self.standing[group].fresh:
+                return
         least = bets_of(v.tolerance, own.p, NAN)
         bets = bets_of(v.tolerance, own.p, y) if came else least
-        for k in range(count):
+        for k in range(LEVELS + 1 if c.open else 0, count):
             flow = self.pay_one(own, i, k, at[k], &bets, &least, whole)
-            v.R += self.weight_at(at[k]) * flow.cash
-            c.escrow += self.weight_at(at[k]) * flow.escrow
-            if c.escrow < -1e-6 * self.threshold:
-                c.escrow = 0.0  # no rounding makes it so: the state was forged
+            if not c.open:
+                v.R += self.weight_at(at[k]) * flow.cash
+                c.escrow += self.weight_at(at[k]) * flow.escrow
+                if c.escrow < -1e-6 * self.threshold:
+                    c.escrow = 0.0  # no rounding makes it so: the state was forged
             if came and k != LEVELS:
                 self.date(self.cell_at(at[k] - (at[k] > CELLS)), &self.pots[at[k]], &bets,
                           y - own.p, own.t)
@@ -566,51 +642,80 @@ cdef class MonitorKernel:
     cdef Cell *cell_at(self, Py_ssize_t i) noexcept nogil:
         return &self.evidence_.cells[i] if i < CELLS else &self.groups[i - CELLS]
 
-    cdef double against(self, Py_ssize_t i) noexcept nogil:
-        """Return the mean evidence of a cell, in the direction of the episode."""
+    cdef double against(self, Py_ssize_t i, Py_ssize_t direction) noexcept nogil:
+        """Return the mean evidence of a cell in a direction."""
         cdef double total = 0.0
         cdef Py_ssize_t k
         if not self.course.is_late:
-            return mean_of(&self.cell_at(i).M[self.course.direction * STEPS], STEPS)
+            return mean_of(&self.cell_at(i).M[direction * STEPS], STEPS)
         for k in range(STEPS):
-            total += self.pots[i + (i >= CELLS)].cash[self.course.direction * STEPS + k]
+            total += self.pots[i + (i >= CELLS)].cash[direction * STEPS + k]
         return total / TILTS
 
-    cdef void open_episode(self) noexcept nogil:
+    cdef double evidence_of(self, Py_ssize_t group) noexcept nogil:
+        """Return the part of a group in R."""
+        cdef double total = 0.0
+        cdef Py_ssize_t k
+        if not self.course.is_late:
+            return tilt_weight(CELLS) * sum_of(self.groups[group].M)
+        for k in range(TILTS):
+            total += self.pots[GROUPS_AT + group].cash[k]
+        return tilt_weight(CELLS) * total
+
+    cdef int open_episode(self) noexcept nogil:
         """Name the cell with the most evidence, or the finest inside it that has as much."""
-        cdef Course *c = &self.course
-        cdef double best = -1.0, own, bias = 0.0, shift
-        cdef Py_ssize_t i, child, named = 0
-        cdef int direction = 0
-        cdef int64_t length      # of the stretch in which its visits came
-        cdef Cell *cell
+        cdef double best = -1.0, own
+        cdef Py_ssize_t i, d, child, named = 0, direction = 0
         for i in range(CELLS + self.group_count):
-            for c.direction in range(2):
-                own = tilt_weight(i) * self.against(i)
+            for d in range(2):
+                own = tilt_weight(i) * self.against(i, d)
                 if own > best:
-                    best, named, direction = own, i, c.direction
-        c.direction = direction
+                    best, named, direction = own, i, d
         while named < CELLS // 2:    # it has halves
             child = 2 * named + 1
-            if self.against(child + 1) > self.against(child):
+            if self.against(child + 1, direction) > self.against(child, direction):
                 child += 1
-            if EULER * self.against(child) < self.against(named):
+            if EULER * self.against(child, direction) < self.against(named, direction):
                 break
             named = child
-        cell, c.named = self.cell_at(named), named
+        return self.open_episode_of(named, direction)
+
+    cdef int open_episode_of(self, Py_ssize_t named, Py_ssize_t direction) noexcept nogil:
+        """Open an episode of a cell."""
+        cdef Course *c = &self.course
+        cdef double bias = 0.0, shift
+        cdef int64_t length      # of the stretch in which its visits came
+        cdef Cell *cell = self.cell_at(named)
+        cdef Py_ssize_t room = 2 * self.open_room + 1
+        cdef void *grown
+        cdef Open *own
+        if c.open == self.open_room:
+            grown = realloc(self.opened, room * sizeof(Open))
+            if grown == NULL:
+                return NO_MEMORY
+            self.opened, self.open_room = <Open *>grown, room
+        own = &self.opened[c.open]
+        memset(own, 0, sizeof(Open))
         if cell.n[direction]:
             bias = <double>cell.S[direction] / cell.n[direction]
         shift = max(fabs(bias) / 3.0, self.evidence_.tolerance) / self.spread_of(named)
         shift = min(shift, WIDEST_SHIFT)
-        c.margin = exp(-shift if direction else shift)
-        c.is_open, c.L, c.unseen, c.W, c.recovered = True, 0.0, 0, 0.0, c.rounds
-        c.L_D = self.pots[named + (named >= CELLS)].D if c.is_late else 1.0
-        c.L_loss, c.L_open, c.L_asked = 0.0, 0, 0
-        c.fresh, c.escrow = c.key + 1, 0.0
+        own.margin = exp(-shift if direction else shift)
+        own.named, own.direction, own.fresh = named, direction, c.key + 1
+        own.seen = own.recovered = c.rounds
+        own.D = self.pots[named + (named >= CELLS)].D if c.is_late else 1.0
         length = <int64_t>(self.since_restart(c.rounds) - cell.start[2 * direction])
-        c.most_unseen = max(FEWEST_GONE, GONE * length // max(<int64_t>cell.n[direction], 1))
+        own.most_unseen = max(FEWEST_GONE, GONE * length // max(<int64_t>cell.n[direction], 1))
+        own.credit = LONGEST     # one prediction stands for all before it
         if c.is_late:            # a storm may keep predictions away as long as rounds wait, and longer
-            c.most_unseen = max(c.most_unseen, GONE * <int64_t>self.pots[0].D)
+            own.most_unseen = max(own.most_unseen, GONE * <int64_t>self.pots[0].D)
+            own.credit = max(1, RARER * length // max(<int64_t>cell.n[direction], 1))
+        if named >= CELLS:
+            self.standing[named - CELLS].open = c.open
+            self.standing[named - CELLS].fresh = own.fresh
+        c.open += 1
+        c.escrow, c.gone_at = 0.0, 0
+        return ALARM
 
     cdef double spread_of(self, Py_ssize_t named) noexcept nogil:
         """Return the mean variance of the outcomes in a cell: predicted or observed, if that is more.
@@ -630,69 +735,93 @@ cdef class MonitorKernel:
             spread += self.evidence_.ranges[i].spread
         return max(max(V, spread) / max(n, 1.0), 1e-9)
 
-    cdef bint is_named(self, const Py_ssize_t *at, Py_ssize_t group) noexcept nogil:
-        """Whether a round falls into the cell of the episode."""
+    cdef Py_ssize_t open_at(self, const Py_ssize_t *at, Py_ssize_t group) noexcept nogil:
+        """Return which open episode has the cell of a round; -1 if none has."""
         cdef Py_ssize_t k
-        if self.course.named >= CELLS:
-            return group == self.course.named - CELLS
+        if self.is_of_groups():
+            return self.open_of(group)
         for k in range(LEVELS):
-            if at[k] == self.course.named:
-                return True
-        return False
+            if at[k] == self.opened[0].named:
+                return 0
+        return -1
 
-    cdef (double, double) ratios(self, double p) noexcept nogil:
+    cdef inline (double, double) ratios(self, const Open *own, double p) noexcept nogil:
         """Return the likelihood ratios of p to q, of B times its odds, at outcomes 0 and 1."""
-        cdef double f0 = 1.0 - p + p * self.course.margin
-        return f0, f0 / self.course.margin
+        cdef double f0 = 1.0 - p + p * own.margin
+        return f0, f0 / own.margin
 
-    cdef inline double recovery_share(self) noexcept nogil:
+    cdef inline double recovery_share(self, const Open *own) noexcept nogil:
         """Return which share of L is staked; the opposite bet is that the odds are B times p's."""
-        cdef Course *c = &self.course
-        cdef double B = c.margin
-        cdef double p = 1.0 - c.L_loss / (1.0 - 1.0 / B) if B > 1.0 else c.L_loss / (1.0 - B)
+        cdef double B = own.margin
+        cdef double p = 1.0 - own.loss / (1.0 - 1.0 / B) if B > 1.0 else own.loss / (1.0 - B)
         cdef double other = 1.0 - min(1.0, B) / (1.0 - p + p * B)
-        return share_of_losses(
-            c.L_D, c.L_loss, max(other, c.L_loss / MOST_UNLIKE), RECOVERY_LEVERAGE
-        )
+        return share_of_losses(own.D, own.loss, max(other, own.loss / MOST_UNLIKE), RECOVERY_LEVERAGE)
 
-    cdef inline double recovery_stake(self, const Waiting *own) noexcept nogil:
-        if own.stakes[0] == WHOLE_STAKE:
+    cdef inline double recovery_stake(self, const Waiting *round_) noexcept nogil:
+        if round_.stakes[0] == WHOLE_STAKE:
             return self.whole[0]
-        return stake_of(own.stakes[0], RECOVERY_SCALE)
+        return stake_of(round_.stakes[0], RECOVERY_SCALE)
 
-    cdef void pay_recovery(self, const Waiting *own, double y, bint came) noexcept nogil:
+    cdef void stake_on_recovery(
+        self, Open *own, Waiting *round_, int64_t t, double *whole
+    ) noexcept nogil:
+        """Stake on a round of the named cell; nothing while what is open may be enough."""
+        cdef double f0, f1, loss, stake
+        f0, f1 = self.ratios(own, round_.p)
+        loss = 1.0 - min(f0, f1)
+        own.seen = min(t + 1, own.seen + own.credit)
+        own.waiting += 1
+        own.asked += 1
+        own.D = max(own.D - FORGET, <double>own.waiting, 1.0)
+        own.loss += (loss - own.loss) / <double>min(own.asked, <int64_t>64)
+        own.L += 1.0
+        if whole != NULL:
+            round_.stakes[0], whole[0] = WHOLE_STAKE, own.L
+        elif own.D <= 1.0 or own.L + own.escrow < self.close_of(own):
+            round_.stakes[0] = code_of(self.recovery_share(own) * own.L, RECOVERY_SCALE)
+        stake = self.recovery_stake(round_)
+        own.L -= stake * loss
+        own.escrow += stake * loss
+
+    cdef void pay_recovery(
+        self, Open *own, const Waiting *round_, double y, bint came
+    ) noexcept nogil:
         """Pay what a round of the named cell won for recovery."""
-        cdef Course *c = &self.course
-        cdef double f0, f1, f
-        f0, f1 = self.ratios(own.p)
-        c.L_open -= 1
+        cdef double f0, f1, f, stake = self.recovery_stake(round_)
+        f0, f1 = self.ratios(own, round_.p)
+        own.waiting -= 1
+        own.escrow -= stake * (1.0 - min(f0, f1))
         if came:
             f = (1.0 - y) * f0 + y * f1
-            c.L += self.recovery_stake(own) * (f - min(f0, f1))
-            self.date_recovery(1.0 + self.recovery_share() * (f - 1.0), c.restarted + own.t)
+            own.L += stake * (f - min(f0, f1))
+            self.date_recovery(
+                own, 1.0 + self.recovery_share(own) * (f - 1.0), self.course.restarted + round_.t
+            )
 
-    cdef void date_recovery(self, double f, int64_t t) noexcept nogil:
-        cdef Course *c = &self.course
-        if c.W <= 1.0:
-            c.recovered = t
-        c.W = max(c.W, 1.0) * f
+    cdef void date_recovery(self, Open *own, double f, int64_t t) noexcept nogil:
+        if own.W <= 1.0:
+            own.recovered = t
+        own.W = max(own.W, 1.0) * f
 
-    cdef void recover(
-        self, double p, double y, Py_ssize_t r, Py_ssize_t group, int64_t t
-    ) noexcept nogil:
-        """Watch for recovery in a round whose outcome is known, while nothing else waits."""
-        cdef Course *c = &self.course
+    cdef bint recover(self, double p, double y, Py_ssize_t group, int64_t t) noexcept nogil:
+        """Watch for recovery in a round whose outcome is known, while nothing else waits.
+
+        Return whether the round falls into the cell of an open episode.
+        """
         cdef Py_ssize_t[VISITS] at
         cdef double f0, f1, f
+        cdef Open *own
         self.visited(p, group, at)
-        c.unseen += 1
-        if not self.is_named(at, group):
-            return
-        c.unseen = 0
-        f0, f1 = self.ratios(p)
+        cdef Py_ssize_t i = self.open_at(at, group)
+        if i < 0:
+            return False
+        own = &self.opened[i]
+        own.seen = min(t + 1, own.seen + own.credit)
+        f0, f1 = self.ratios(own, p)
         f = (1.0 - y) * f0 + y * f1
-        c.L = f * (c.L + 1.0)
-        self.date_recovery(f, t)
+        own.L = f * (own.L + 1.0)
+        self.date_recovery(own, f, t)
+        return True
 
     # -- the contract ---------------------------------------------------------------------------
 
@@ -712,7 +841,7 @@ cdef class MonitorKernel:
 
         The way is logarithmic: at 0.5, the evidence is the square root of what an alarm takes.
         """
-        if self.course.is_open:
+        if self.course.open:
             return 1.0
         return min(max(log(max(self.evidence_.R, 1e-300)) / log(self.threshold), 0.0), 1.0)
 
@@ -735,6 +864,14 @@ cdef class MonitorKernel:
         if cells == NULL:
             raise MemoryError
         self.groups = cells
+        cdef Standing *standing = <Standing *>realloc(
+            self.standing, max(count, 1) * sizeof(Standing)
+        )
+        if standing == NULL:
+            raise MemoryError
+        self.standing = standing
+        for i in range(count - more, count):
+            standing[i].open, standing[i].fresh = WHOLE, 0
         if self.pots != NULL:
             self.reserve_pots(count)
         if count and self.room and self.of_group == NULL:
@@ -784,7 +921,10 @@ cdef class MonitorKernel:
         if not self.is_calm():
             return -1
         self.course.key += 1
-        return self.step(p, y, group, self.course.rounds)
+        cdef int event = self.step(p, y, group, self.course.rounds)
+        if event == NO_MEMORY:
+            raise MemoryError
+        return event
 
     def _ask(self, int64_t key, double p, Py_ssize_t group):
         """Let a round wait; return what that brought, as `_watch` does."""
@@ -927,29 +1067,37 @@ cdef class MonitorKernel:
         return self.has_due()
 
     def _episode(self):
-        """Return the open episode: onset, edges of its range, group, bias, visits."""
-        cdef Course *c = &self.course
-        cdef Cell *cell = self.cell_at(c.named)
+        """Return the episode that was opened last: onset, edges of its range, group, bias, visits."""
+        cdef Open *own = &self.opened[self.course.open - 1]
+        cdef Cell *cell = self.cell_at(own.named)
         cdef Py_ssize_t level = 0, first
         cdef double low = 0.0, high = 1.0, bias = 0.0
-        if c.named < CELLS:
-            while (2 << level) - 1 <= c.named:
+        if own.named < CELLS:
+            while (2 << level) - 1 <= own.named:
                 level += 1
-            first = (c.named + 1 - (1 << level)) << (LEVELS - 1 - level)
+            first = (own.named + 1 - (1 << level)) << (LEVELS - 1 - level)
             low = self.evidence_.edges[first]
             high = self.evidence_.edges[first + (RANGES >> level)]
-        cdef int d = c.direction, dating = 2 * d
+        cdef int d = own.direction, dating = 2 * d
         if cell.W[dating + 1] > cell.W[dating]:
             dating += 1          # it speaks more for what happened since its start
         if cell.n[d]:
             bias = <double>cell.S[d] / cell.n[d]
-        onset = c.restarted + cell.start[dating]
-        return onset, low, high, max(c.named - CELLS, WHOLE), bias, cell.n[d]
+        onset = self.course.restarted + cell.start[dating]
+        return onset, low, high, max(own.named - CELLS, WHOLE), bias, cell.n[d]
 
     @property
-    def _recovered(self):
-        """The round since which the last episode's cell recovered."""
-        return self.course.recovered
+    def _ended(self):
+        """The group of the episode that ended last, and the round since which it recovered."""
+        return max(self.course.ended - CELLS, WHOLE), self.course.recovered
+
+    @property
+    def _open(self):
+        """The group of each open episode, and the round since which it recovers."""
+        return [
+            (max(self.opened[i].named - CELLS, WHOLE), self.opened[i].recovered)
+            for i in range(self.course.open)
+        ]
 
     def _ranges(self):
         """Return the edges of the ranges and, a row each, what they saw, as `Range` has it."""
@@ -980,6 +1128,7 @@ cdef class MonitorKernel:
         cdef Py_ssize_t held = self.held_length - self.held_head
         blob = np.empty(
             sizeof(Evidence) + sizeof(Course) + self.group_count * sizeof(Cell)
+            + self.group_count * sizeof(Standing) + self.course.open * sizeof(Open)
             + pots * sizeof(Pot) + held * sizeof(Held), dtype=np.uint8,
         )
         cdef uint8_t[::1] view = blob
@@ -990,6 +1139,10 @@ cdef class MonitorKernel:
         to += sizeof(Course)
         memcpy(to, self.groups, self.group_count * sizeof(Cell))
         to += self.group_count * sizeof(Cell)
+        memcpy(to, self.standing, self.group_count * sizeof(Standing))
+        to += self.group_count * sizeof(Standing)
+        memcpy(to, self.opened, self.course.open * sizeof(Open))
+        to += self.course.open * sizeof(Open)
         memcpy(to, self.pots, pots * sizeof(Pot))
         to += pots * sizeof(Pot)
         memcpy(to, &self.held[self.held_head], held * sizeof(Held))
@@ -1007,6 +1160,10 @@ cdef class MonitorKernel:
         source += sizeof(Course)
         memcpy(self.groups, source, groups * sizeof(Cell))
         source += groups * sizeof(Cell)
+        memcpy(self.standing, source, groups * sizeof(Standing))
+        source += groups * sizeof(Standing)
+        memcpy(self.opened, source, self.course.open * sizeof(Open))
+        source += self.course.open * sizeof(Open)
         if pots:
             memcpy(self.pots, source, pots * sizeof(Pot))
             source += pots * sizeof(Pot)
@@ -1027,7 +1184,8 @@ cdef class MonitorKernel:
         cdef Py_ssize_t pots = 0 if self.pots == NULL else GROUPS_AT + self.group_count
         cdef Py_ssize_t groups = 0 if self.of_group == NULL else self.room
         return (
-            object.__sizeof__(self) + self.group_count * sizeof(Cell) + pots * sizeof(Pot)
+            object.__sizeof__(self) + self.group_count * (sizeof(Cell) + sizeof(Standing))
+            + self.open_room * sizeof(Open) + pots * sizeof(Pot)
             + self.room * sizeof(Waiting) + groups * sizeof(OfGroup)
             + self.held_room * sizeof(Held)
         )
@@ -1059,6 +1217,10 @@ cdef class MonitorKernel:
                 else:
                     of_group["group"][count] = WHOLE
                 count += 1
+        opened = np.empty(c.open, dtype=OPEN)
+        if c.open:
+            into = opened.view(np.int8)
+            memcpy(&into[0], self.opened, into.shape[0])
         held = range(self.held_head, self.held_length)
         edges, ranges = self._ranges()
         has_whole = self.whole_key >= 0 and self.find(self.whole_key) >= 0
@@ -1068,9 +1230,10 @@ cdef class MonitorKernel:
             "began": c.began, "lane": c.lane,
             "releasing": c.releasing,
             "lone": [c.lone_key, c.lone_p, c.lone_group] if c.has_lone else [],
-            "named": c.named if c.is_open else -1, "direction": c.direction, "margin": c.margin,
-            "L": c.L, "L_loss": c.L_loss, "L_D": c.L_D, "L_asked": c.L_asked, "W": c.W,
-            "recovered": c.recovered, "unseen": c.unseen, "most_unseen": c.most_unseen,
+            "opened": opened,
+            "groups_fresh": np.array(
+                [self.standing[i].fresh for i in range(self.group_count)], dtype=np.int64
+            ),
             "cells": cells, "edges": edges, "ranges": ranges.reshape(-1),
             "slopes": np.array([v.slopes[i] for i in range(SLOPES)]),
             "sketch": np.array([v.sketch[i] for i in range(SKETCH)], dtype=np.int64),
@@ -1111,11 +1274,8 @@ cdef class MonitorKernel:
         c.has_lone = len(state["lone"]) > 0
         if c.has_lone:
             c.lone_key, c.lone_p, c.lone_group = state["lone"]
-        c.is_open, c.named = state["named"] >= 0, max(state["named"], 0)
-        c.direction, c.margin, c.L = state["direction"], state["margin"], state["L"]
-        c.L_loss, c.L_D, c.L_asked = state["L_loss"], state["L_D"], state["L_asked"]
-        c.W, c.recovered, c.L_open = state["W"], state["recovered"], 0
-        c.unseen, c.most_unseen, v.R = state["unseen"], state["most_unseen"], state["R"]
+        v.R = state["R"]
+        self.load_episodes(state)
         self.whole_key = state["whole_key"]
         for i in range(whole.shape[0]):
             self.whole[i] = whole[i]
@@ -1134,6 +1294,25 @@ cdef class MonitorKernel:
                 raise MemoryError
             self.held[self.held_length - 1].t = state["held_rounds"][i]
         c.in_block, c.releasing = state["in_block"], state["releasing"]
+
+    cdef int load_episodes(self, state) except -1:
+        cdef const char[::1] rows = np.ascontiguousarray(state["opened"]).view(np.int8)
+        cdef Py_ssize_t i, count = len(state["opened"])
+        cdef Open *opened
+        if count > self.open_room:
+            opened = <Open *>realloc(self.opened, count * sizeof(Open))
+            if opened == NULL:
+                raise MemoryError
+            self.opened, self.open_room = opened, count
+        if count:
+            memcpy(self.opened, &rows[0], rows.shape[0])
+        self.course.open, self.course.gone_at = count, 0
+        for i in range(self.group_count):
+            self.standing[i].open, self.standing[i].fresh = WHOLE, state["groups_fresh"][i]
+        for i in range(count):
+            if self.opened[i].named >= CELLS:
+                self.standing[self.opened[i].named - CELLS].open = i
+        return 0
 
     cdef int load_waiting(self, row, of_group) except -1:
         cdef const char[::1] own = row.view(np.int8), group = of_group.view(np.int8)
@@ -1154,11 +1333,15 @@ cdef class MonitorKernel:
         cdef Py_ssize_t i, k
         for i in range(GROUPS_AT + self.group_count):
             self.pots[i].open = 0
+        for i in range(self.course.open):
+            self.opened[i].waiting = 0
         for i in range(self.length):
             for k in range(self.visited(self.waiting[i].p, self.group_at(i), at)):
                 self.pots[at[k]].open += 1
-            if self.course.is_open and self.waiting[i].key >= self.course.fresh:
-                self.course.L_open += self.is_named(at, self.group_at(i))
+            if self.course.open:
+                k = self.open_at(at, self.group_at(i))
+                if k >= 0 and self.waiting[i].key >= self.opened[k].fresh:
+                    self.opened[k].waiting += 1
         return 0
 
     @staticmethod

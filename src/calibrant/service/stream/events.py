@@ -36,7 +36,7 @@ def identity_of(event: EventRow) -> tuple[Any, ...]:
     """Return what no two events of a stream have in common, of episodes and of keys."""
     body = json.loads(event.body)
     about = body.get("episode", body.get("key", {}))
-    named = (about.get(name) for name in ("alarm", "question", "key", "since"))
+    named = (about.get(name) for name in ("alarm", "group", "question", "key", "since"))
     return event.kind, body.get("of"), *named
 
 

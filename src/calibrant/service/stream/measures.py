@@ -100,17 +100,20 @@ def watch(
     of: str, monitor: Monitor, steps: Timed, said: Floats, outcomes: Floats
 ) -> tuple[list[EpisodeChange], Floats]:
     """Show steps to a monitor; return what began or ended, and the evidence after each outcome."""
-    before, open_before = len(monitor.episodes), monitor.state == "miscalibrated"
+    before = monitor.episodes
     evidence = np.zeros(len(steps.rows))
     monitor.play_steps(steps.rows.numbers, said, outcomes, steps.by, steps.at.tolist(), evidence)
     found: list[EpisodeChange] = []
-    episodes = monitor.episodes[max(before - 1, 0) :] if before else monitor.episodes
-    for at, episode in enumerate(episodes):
-        is_old = before > 0 and at == 0
-        if not is_old:
-            # As it was at its alarm.
-            begun = replace(episode, end=None, end_at=None, recovered=None, recovered_at=None)
+    if monitor.episodes == before:  # mostly: a comparison of the same objects
+        return found, evidence[~np.isnan(outcomes)]
+    known = set(before)
+    for episode in monitor.episodes:
+        if episode in known:
+            continue
+        # As it was at its alarm.
+        begun = replace(episode, end=None, end_at=None, recovered=None, recovered_at=None)
+        if begun not in known:
             found.append(EpisodeChange(of, False, begun))
-        if episode.end is not None and (not is_old or open_before):
+        if episode.end is not None:
             found.append(EpisodeChange(of, True, episode))
     return found, evidence[~np.isnan(outcomes)]
