@@ -40,6 +40,11 @@ def test_a_row_and_its_outcome(running):
         assert [each["name"] for each in client.streams()] == ["s"]
         assert client.stream("s")["predictions"] == 1
         assert client.scorecard("s")["rounds"] == 1
+        assert client.prediction("s", 17)["outcome"] == 1.0
+        assert client.erase("s", [17, *range(18, 150)]) == [str(id_) for id_ in range(18, 150)]
+        assert client.patch_stream("s", name="a.b", retention="9d")["name"] == "a.b"
+        assert client.delete_stream("a.b") == {"name": "a.b", "predictions": 1}
+        assert client.streams() == []
 
 
 def test_many_rows_go_in_requests_of_ten_thousand(running):

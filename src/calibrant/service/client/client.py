@@ -127,6 +127,22 @@ class _Methods:
         columns = {"outcome": outcomes, "id": ids, "at": at}
         return self._run(protocol.update_many(stream, columns, self.patience))
 
+    def prediction(self, stream: str, id: str | int) -> Any:  # noqa: A002 - as Recalibrator has it
+        """Return a prediction as it is stored, with its outcome and whether it still waits."""
+        return self._run(protocol.get(protocol.prediction_path(stream, id), self.patience))
+
+    def erase(self, stream: str, ids: Iterable[str | int]) -> Any:
+        """Erase predictions with their outcomes; return the ids of which there was none."""
+        return self._run(protocol.erase(stream, ids, self.patience))
+
+    def patch_stream(self, stream: str, **changes: Any) -> Any:
+        """Change the name, the capacity or the retention of a stream; return it as it is then."""
+        return self._run(protocol.patch_stream(stream, changes, self.patience))
+
+    def delete_stream(self, stream: str) -> Any:
+        """Delete a stream with all that is stored of it."""
+        return self._run(protocol.delete_stream(stream, self.patience))
+
     def streams(self) -> Any:
         """Return all streams that the token may see, each with its verdict."""
         return self._run(protocol.get_streams(self.patience))

@@ -11,13 +11,13 @@ import json
 import math
 import random
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from calibrant.rounds import RoundError
-from calibrant.service.limits import MOST_BYTES, MOST_ROWS
+from calibrant.service.limits import MOST_BYTES, MOST_ERASED, MOST_ROWS
 
 #: Seconds before the first retry, and the most between two; they double in between.
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
@@ -255,6 +255,11 @@ def stream_path(stream: str, view: str = "") -> str:
     return f"/v1/streams/{quote(stream, safe='')}" + (view and f"/{view}")
 
 
+def prediction_path(stream: str, id_: str | int) -> str:
+    """Return the path of a prediction."""
+    return stream_path(stream, f"predictions/{quote(str(id_), safe='')}")
+
+
 def put_stream(stream: str, settings: Row, patience: float) -> Exchange[Any]:
     """Create a stream."""
     body = json.dumps(settings, allow_nan=False).encode()
@@ -264,6 +269,28 @@ def put_stream(stream: str, settings: Row, patience: float) -> Exchange[Any]:
 def get(path: str, patience: float) -> Exchange[Any]:
     """Read something."""
     return (yield from answered(Request("GET", path), patience))
+
+
+def patch_stream(stream: str, changes: Row, patience: float) -> Exchange[Any]:
+    """Change a stream."""
+    body = json.dumps(changes, allow_nan=False).encode()
+    return (yield from answered(Request("PATCH", stream_path(stream), body), patience))
+
+
+def delete_stream(stream: str, patience: float) -> Exchange[Any]:
+    """Delete a stream."""
+    return (yield from answered(Request("DELETE", stream_path(stream)), patience))
+
+
+def erase(stream: str, ids: Iterable[str | int], patience: float) -> Exchange[list[str]]:
+    """Erase predictions; return the ids of which there was none."""
+    unknown, asked = [], [str(id_) for id_ in ids]
+    for start in range(0, len(asked), MOST_ERASED):
+        query = urlencode([("id", id_) for id_ in asked[start : start + MOST_ERASED]])
+        path = stream_path(stream, f"predictions?{query}")
+        found = yield from answered(Request("DELETE", path), patience)
+        unknown += found["unknown"]
+    return unknown
 
 
 def get_streams(patience: float) -> Exchange[list[Row]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from calibrant.service.store.records import StoreError
 from calibrant.service.stream.definition import Definition
 from calibrant.service.stream.engine import Engine
 from calibrant.service.stream.learners import ByKey, OfNumbers, OneForAll
-from calibrant.service.stream.snapshots import PIECE
+from calibrant.service.stream.snapshots import pieces
 from calibrant.service.stream.stream import checksum_of
 from calibrant.tables import InputError
 
@@ -142,9 +141,3 @@ def checked(engine: Engine) -> Engine:
             'time with a unit such as "30d"'
         )
     return engine
-
-
-def pieces(blob: bytes) -> Iterator[bytes]:
-    """Return a state as it is stored."""
-    for start in range(0, len(blob), PIECE):
-        yield blob[start : start + PIECE]

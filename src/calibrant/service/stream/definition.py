@@ -27,6 +27,10 @@ SPAN_TEXT = rf"[1-9][0-9]{{0,8}}(\.[0-9]{{1,9}})?({'|'.join(UNITS)})"
 MOST_PREDICTIONS = 1e9
 
 
+#: The settings that PATCH may change.
+CHANGEABLE = ("capacity", "retention")
+
+
 class Allowed(NamedTuple):
     """The values that a setting may have: as a check, in words and as JSON schema."""
 
@@ -41,7 +45,7 @@ def one_of(*values: Any) -> Allowed:
     return Allowed(
         lambda value: type(value) is kind and value in values,
         " or ".join(map(json.dumps, values)),
-        {"enum": list(values)},
+        {"type": "boolean"} if kind is bool else {"enum": list(values)},
     )
 
 
@@ -71,6 +75,13 @@ SPAN = Allowed(
 )
 
 
+TIME = Allowed(
+    lambda value: isinstance(value, str) and is_span(value),
+    'a time such as "365d" or "12h"',
+    {"type": "string", "pattern": f"^{SPAN_TEXT}$"},
+)
+
+
 def listed(of: Allowed, least: int, most: int, *, is_nullable: bool = False) -> Allowed:
     """Return lists of values, each of which is allowed by itself, or null."""
     size = str(most) if least == most else f"{least} to {most}"
@@ -90,7 +101,7 @@ def setting(default: Any, allowed: Allowed, description: str) -> Any:
 
 @dataclass(frozen=True)
 class Definition:
-    """The settings of a stream; they never change.
+    """The settings of a stream; those in `CHANGEABLE` may change, the others never do.
 
     Examples
     --------
@@ -122,6 +133,10 @@ class Definition:
     capacity: int = setting(
         100_000, number(MOST_ROWS, 5_000_000, is_integer=True),
         "how many predictions may wait; the oldest expires when one more would",
+    )  # fmt: skip
+    retention: str | None = setting(
+        None, TIME,
+        "how long a prediction that is finished is kept, with its outcome; none is for good",
     )  # fmt: skip
     tolerance: float = setting(
         0.02, number(0, 0.4999), "the monitor's: how much miscalibration is tolerated"
@@ -189,8 +204,17 @@ class Definition:
         return definition
 
     @classmethod
-    def schema(cls) -> dict[str, Any]:
-        """Return the JSON schema of the settings: one alternative for each kind of stream."""
+    def schema_of(cls, name: str) -> dict[str, Any]:
+        """Return the JSON schema of one setting."""
+        (found,) = (each for each in fields(cls) if each.name == name)
+        schema = dict(found.metadata["allowed"].schema)
+        if found.default is None:
+            schema = {"oneOf": [schema, {"type": "null"}]}
+        return schema | {"description": found.metadata["description"]}
+
+    @classmethod
+    def schemas(cls) -> dict[str, dict[str, Any]]:
+        """Return the JSON schemas of the settings by name: one for each sort of stream."""
 
         def stream(
             kinds: list[str], title: str, *required: str, excluded: frozenset[str]
@@ -199,11 +223,11 @@ class Definition:
             for each in fields(cls):
                 schema = dict(each.metadata["allowed"].schema)
                 if each.name in excluded:
-                    schema = {"type": "null"} if each.default is None else {"enum": [each.default]}
+                    schema = only(each.default)
                 elif each.name == "kind":
                     schema = {"enum": kinds}
                 elif each.name == "keyed":
-                    schema = {"enum": ["keyed" in required]}
+                    schema = only("keyed" in required)
                 elif each.default is None and each.name not in required:
                     schema = {"oneOf": [schema, {"type": "null"}]}
                 details = {"description": each.metadata["description"]}
@@ -211,34 +235,34 @@ class Definition:
                     details["default"] = each.default
                 properties[each.name] = schema | details
             return {
-                "title": title, "type": "object", "required": list(required),
+                "description": title, "type": "object", "required": list(required),
                 "additionalProperties": False, "properties": properties,
             }  # fmt: skip
 
         ways = (
-            ("every outcome is reported", (), {"silence", "after", "hold"}),
-            ("no outcome by the deadline means an outcome", ("silence",), {"hold"}),
-            ("outcomes are learned at one age", ("hold",), {"silence", "after"}),
+            ("", "every outcome is reported", (), {"silence", "after", "hold"}),
+            ("Silent", "no outcome by the deadline means an outcome", ("silence",), {"hold"}),
+            ("Held", "outcomes are learned at one age", ("hold",), {"silence", "after"}),
         )
-        found = []
+        found = {}
         for family in families():
             kind, names = KINDS[family[0]], family
             # The kind of the default need not be named.
             named = () if cls.kind in names else ("kind",)
-            for title, needed, without in ways:
+            for sort, title, needed, without in ways:
                 if kind.lacks & set(needed):
                     continue
                 shut = kind.lacks | without
-                found.append(
-                    stream(names, f"{kind.title}, {title}", *named, *needed,
-                           excluded=shut | {"keyed", "watch_keys"})
+                found[f"{sort}{kind.model}Stream"] = stream(
+                    names, f"{kind.title}, {title}", *named, *needed,
+                    excluded=shut | {"keyed", "watch_keys"},
                 )  # fmt: skip
                 if "keyed" not in kind.lacks:
-                    found.append(
-                        stream(names, f"{kind.title}, {title}, by key", *named, *needed, "keyed",
-                               excluded=shut)
+                    found[f"{sort}Keyed{kind.model}Stream"] = stream(
+                        names, f"{kind.title}, {title}, by key", *named, *needed, "keyed",
+                        excluded=shut,
                     )  # fmt: skip
-        return {"oneOf": found}
+        return found
 
     @classmethod
     def table(cls) -> str:
@@ -273,6 +297,11 @@ class Definition:
         return None if span is None else as_span(span, "after").length
 
     @cached_property
+    def kept_for(self) -> float | None:
+        """The seconds for which finished rows are kept; None for good."""
+        return None if self.retention is None else as_span(self.retention, "retention").length
+
+    @cached_property
     def of_kind(self) -> Kind:
         """What is particular to its kind."""
         return KINDS[self.kind]
@@ -282,6 +311,15 @@ class Definition:
         return Monitor(
             self.every, tolerance=self.tolerance, max_groups=self.groups, patience=self.capacity
         )
+
+
+def only(value: Any) -> dict[str, Any]:
+    """Return the JSON schema of one value; generators of clients know no boolean constants."""
+    if value is None:
+        return {"type": "null"}
+    if isinstance(value, bool):
+        return {"type": "boolean", "not": {"const": not value}}
+    return {"const": value}
 
 
 def families() -> list[list[str]]:

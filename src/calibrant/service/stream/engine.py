@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -168,6 +170,31 @@ class Engine:
             rows = Settled(self.book.rule, list(ids), list(rounds), None)
             keys: list[Any] = rows.by
             watch.look(dict(zip(keys, self._times(rows).tolist(), strict=True)))
+
+    # -- changes from outside the log ----------------------------------------------------------
+
+    def set_capacity(self, capacity: int) -> None:
+        """Let so many predictions wait from now on; if more do, the oldest expire.
+
+        The monitors' own patience stays, which is safe.
+        """
+        self.definition = replace(self.definition, capacity=capacity)
+        self.learner.set_capacity(capacity)
+        waiting = self.book.waiting()
+        if len(waiting) > capacity:
+            self.book.expire(number=waiting[-capacity][1].number)
+
+    def erase(self, ids: Sequence[str]) -> None:
+        """Forget ids: those that wait are given up, and do not count as expired."""
+        self.measure()
+        for id_ in ids:
+            self.book.gone.pop(id_, None)
+            waits = self.book.known.get(id_)
+            if waits is not None:
+                waits.at = -math.inf
+        for id_ in self.book.expire(before=-sys.float_info.max):
+            del self.book.gone[id_]
+            self.book.expired -= 1
 
     # -- measuring what is settled --------------------------------------------------------------
 

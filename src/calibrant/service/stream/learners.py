@@ -56,6 +56,10 @@ class OneForAll:
         groups = None if by is None else [by] * len(scores)
         return self.recalibrator.expected(scores, groups), self.recalibrator.smooth(scores, groups)
 
+    def set_capacity(self, capacity: int) -> None:
+        """Let so many predictions wait from now on."""
+        self.recalibrator._given["capacity"] = self.book.capacity = capacity
+
     @property
     def nbytes(self) -> int:
         """Bytes of what grows with keys: nothing does."""
@@ -127,6 +131,10 @@ class ByKey:
                 "key", names[known],
             )  # fmt: skip
 
+    def set_capacity(self, capacity: int) -> None:
+        """Let so many predictions wait from now on."""
+        self.fleet._given["capacity"] = self.book.capacity = capacity
+
     @property
     def nbytes(self) -> int:
         """Bytes of what grows with keys."""
@@ -169,6 +177,10 @@ class OfNumbers:
         if given is not None:
             rows = np.stack([np.frombuffer(each) for each in given])
         return self.recalibrator._open(rows, ids, by, at, due)
+
+    def set_capacity(self, capacity: int) -> None:
+        """Let so many predictions wait from now on."""
+        self.recalibrator._given["capacity"] = self.book.capacity = capacity
 
     @property
     def nbytes(self) -> int:

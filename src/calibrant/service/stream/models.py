@@ -69,7 +69,7 @@ class Summaries(TypedDict):
 
 
 class Created(TypedDict):
-    """A stream that was made, or was there already."""
+    """A stream that was made, was there already, or was changed."""
 
     name: str
     settings: dict[str, Any]
@@ -107,6 +107,32 @@ class NumberAnswer(TypedDict):
     intervals: dict[str, Numbers]
     sequence: int
     answer: str
+
+
+class StoredPrediction(TypedDict):
+    """A prediction as it is stored: "waiting", "settled" or "expired", and its outcome."""
+
+    prediction: PredictionAnswer | NumberAnswer
+    at: float
+    deadline: float | None
+    by: str | None
+    key: str | int | None
+    status: str
+    outcome: float | None
+
+
+class Erased(TypedDict):
+    """How many predictions were erased, and the ids of which there was none."""
+
+    erased: int
+    unknown: list[str]
+
+
+class Deleted(TypedDict):
+    """A stream that was deleted, and how many predictions it had made."""
+
+    name: str
+    predictions: int
 
 
 class OutcomeAnswer(TypedDict):

@@ -39,7 +39,7 @@ class Numbers(Kind):
     """Forecasts of a number; with a scale or with quantiles, if the model has them."""
 
     name = "number"
-    title, panels = "forecasts of numbers", "numbers"
+    title, panels, model = "forecasts of numbers", "numbers", "Number"
     lacks = frozenset(("silence", "after", "keyed", "watch_keys"))
     fields: ClassVar[dict[str, dict[str, Any]]] = {
         "forecast": {"oneOf": [NUMBER, {"type": "null"}], "description": "Null: it is missing."},

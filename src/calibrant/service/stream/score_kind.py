@@ -33,7 +33,7 @@ SCORES = {
 class Scores(Kind):
     """Scores of one event; the three kinds differ in what a score is."""
 
-    title, panels = "scores of an event", "scores"
+    title, panels, model = "scores of an event", "scores", "Score"
     lacks = frozenset(("levels", "periods", "bounds"))
     fields: ClassVar[dict[str, dict[str, Any]]] = {
         "score": {"type": "number", "description": "In [0, 1] for probabilities."}
