@@ -84,7 +84,7 @@ def test_what_is_wrong_is_said(running):
             client.predict_many("s", scores, ids=range(len(scores)))
         error = caught.value
         assert (error.status, error.field, error.row) == (422, "score", 10_003)
-        assert error.allowed == "a number in [0, 1]"
+        assert error.allowed == "a number in [0, 1]; divide percents by 100"
         assert "10,000 rows before are stored" in error.__notes__[0]
         with pytest.raises(protocol.RefusedError, match="no stream 'other'"):
             client.predict("other", 0.5, id="x")

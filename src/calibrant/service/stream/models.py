@@ -32,11 +32,22 @@ class Headline(TypedDict):
 
 
 class Verdict(TypedDict):
-    """Whether a stream is calibrated, with a sentence, and whether the raw scores are."""
+    """Whether a stream is calibrated, with a sentence, and whether the raw scores are.
+
+    The state is "new", "calibrated", "doubtful" where there are warnings, or "miscalibrated".
+    """
 
     state: str
     words: str
     raw: str | None
+
+
+class Warned(TypedDict):
+    """What speaks against what a stream is asked: the check, how grave it is, and what to do."""
+
+    check: str
+    severity: str
+    message: str
 
 
 class Summary(Headline):
@@ -46,6 +57,7 @@ class Summary(Headline):
     kind: str
     created: float
     verdict: Verdict
+    warnings: list[Warned]
     sequence: int
     predictions: int
     outcomes: int

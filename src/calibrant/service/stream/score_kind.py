@@ -24,7 +24,7 @@ LARGEST = sys.float_info.max
 OUTCOME = Real("outcome", "a number in [0, 1], true or false", 0.0, 1.0, (bool,))
 #: What a score may be.
 SCORES = {
-    "probability": Real("score", "a number in [0, 1]", 0.0, 1.0),
+    "probability": Real("score", "a number in [0, 1]; divide percents by 100", 0.0, 1.0),
     "logit": Real("score", "a finite number", -LARGEST, LARGEST),
     "margin": Real("score", "a finite number", -LARGEST, LARGEST),
 }

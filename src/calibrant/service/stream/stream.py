@@ -88,6 +88,9 @@ class Stream:
         self.kept_at, self.kept_bytes = now, 0
         #: Whether there was an event that many wait, and that outcomes stopped.
         self.is_busy = self.is_silent = False
+        #: Since the start: predictions asked for, those that another score was stored for, and
+        #: outcomes of predictions that had expired.
+        self.asked = self.conflicts = self.too_late = 0
         #: What began or ended and is not stored as an event yet.
         self.changes: list[EpisodeChange | KeyChange] = []
 
@@ -143,7 +146,9 @@ class Stream:
             found, answer = stored[id_], "applied"
             if fresh.get(id_) != row:
                 answer = "repeated" if is_same(found, request, row) else "conflict"
+                self.conflicts += answer == "conflict"
             answers.append((found, answer))
+        self.asked += len(answers)
         return answers
 
     def _predict_fresh(
@@ -205,6 +210,7 @@ class Stream:
                 answers[row] = final
             else:
                 answers[row] = "repeated" if final == request.outcomes[row] else "conflict"
+        self.too_late += answers.count("expired")
         return answers
 
     def stored(self, id_: str, known: Known) -> Mapping[str, Any] | None:

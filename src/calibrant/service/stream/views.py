@@ -10,9 +10,11 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from calibrant.checks import Finding
 from calibrant.fleet import FleetMonitor, KnownKey
 from calibrant.service.problems import Problem
 from calibrant.service.stream import models
+from calibrant.service.stream.doubts import doubts
 from calibrant.service.stream.engine import Engine
 from calibrant.service.stream.events import key_json
 from calibrant.service.stream.keys import Key
@@ -33,12 +35,13 @@ FEW = 100
 def summary(stream: Stream) -> models.Summary:
     """Return how a stream is going."""
     engine, tallies = stream.engine, stream.engine.tallies
-    monitors = engine.measures.monitors
+    monitors, findings = engine.measures.monitors, doubts(stream)
     return {
         "name": stream.name,
         "kind": stream.definition.kind,
         "created": stream.created,
-        "verdict": verdict(engine),
+        "verdict": verdict(engine, findings),
+        "warnings": [cast(models.Warned, each.as_object()) for each in findings],
         "sequence": stream.sequence,
         "predictions": tallies.predictions,
         "outcomes": tallies.outcomes,
@@ -66,19 +69,23 @@ def detail(stream: Stream) -> models.Detail:
     return {**summary(stream), "settings": settings, "adopted": stream.adopted}
 
 
-def verdict(engine: Engine) -> models.Verdict:
-    """Return whether a stream is calibrated, with a sentence."""
+def verdict(engine: Engine, findings: list[Finding]) -> models.Verdict:
+    """Return whether a stream is calibrated, with a sentence; never over an open warning."""
     rows, few = engine.tallies.settled, engine.tallies.settled < FEW
     state = "new" if few else state_of(engine, "calibrated")
     if few:
         words = f"{rows:,} outcomes so far: too few for a verdict."
     elif state == "miscalibrated":
         words = in_trouble(engine)
+    elif findings:
+        words = f"No evidence of miscalibration in {rows:,} rounds, but they may mislead."
     else:
         words = f"No evidence of miscalibration in {rows:,} rounds."
         past = len(engine.measures.episodes("calibrated"))
         if past:
             words += f" Past episodes: {past}."
+    if findings and state != "miscalibrated":
+        state = "doubtful"
     raw = None
     if "raw" in engine.measures.monitors:
         raw = "new" if few else state_of(engine, "raw")
