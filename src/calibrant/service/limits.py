@@ -11,6 +11,8 @@ LONGEST_LINE = 4096
 MOST_QUEUED = 200_000
 #: Ids that one request erases.
 MOST_ERASED = 100
+#: Classes of a stream.
+MOST_CLASSES = 1000
 #: Keys that can be paged through.
 MOST_KEYS = 2**32
 #: Streams of one service.

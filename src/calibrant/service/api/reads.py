@@ -82,6 +82,12 @@ async def get_coverage(name: Name, request: Request) -> Response:
     return await shown(request, name, views.coverage)
 
 
+@router.get("/{name}/classes", response_model=models.Classes)
+async def get_classes(name: Name, request: Request) -> Response:
+    """Of a stream of several classes: what was predicted and observed of each."""
+    return await shown(request, name, views.classes)
+
+
 @router.get("/{name}/fan", response_model=models.Fan)
 async def get_fan(
     name: Name, request: Request, points: Annotated[int, Query(ge=1, le=300)] = 300

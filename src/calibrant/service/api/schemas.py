@@ -132,6 +132,7 @@ PUT_STREAM = body(
     {
         "no outcome within 30 days means 0": {"kind": "probability", "silence": 0, "after": "30d"},
         "a million keys": {"keyed": True, "watch_keys": True},
+        "three classes": {"kind": "classes", "classes": ["low", "medium", "high"]},
         "a demand, known a day later": {"kind": "number", "bounds": [0, None], "hold": "1d"},
     },
     required=False,
@@ -142,6 +143,7 @@ POST_PREDICTIONS = body(
     {
         "rows": [{"id": "order 17", "score": 0.83, "by": "web"}, {"id": "order 18", "score": 0.12}],
         "a row of a keyed stream": {"id": "order 19", "score": 0.5, "key": "shop 4"},
+        "three classes": {"id": "ticket 3", "scores": [0.7, 0.2, 0.1]},
         "a number": {"id": "tuesday 9:00", "forecast": 1900.0},
     },
 )

@@ -37,7 +37,7 @@ from calibrant.service.stream.stream import Stream
 
 router = APIRouter(prefix="/v1/streams")
 
-Predicted = models.PredictionAnswer | models.NumberAnswer
+Predicted = models.PredictionAnswer | models.NumberAnswer | models.ClassAnswer
 ROWS = re.compile(rf"/v1/streams/({NAME})/(predictions|outcomes)")
 
 

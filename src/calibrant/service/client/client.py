@@ -47,7 +47,7 @@ class _Methods:
     def predict(
         self,
         stream: str,
-        score: float | None = None,
+        score: float | Sequence[float] | None = None,
         *,
         id: str | int,  # noqa: A002 - as Recalibrator has it
         by: str | None = None,
@@ -62,11 +62,12 @@ class _Methods:
         """Predict one row, which is stored when this returns; return the `Prediction`, a float.
 
         A stream of numbers takes a forecast, NaN for a missing one, in place of a score, and
-        returns a `NumberPrediction`. An id that was predicted before with another score, forecast
+        returns a `NumberPrediction`; one of several classes takes a row of scores, and returns a
+        `ClassPrediction`. An id that was predicted before with another score, forecast
         or key raises a `RoundError`.
         """
         row = {
-            "score": score, "id": id, "by": by, "at": at, "due": due, "key": key,
+            protocol.field_of(score): score, "id": id, "by": by, "at": at, "due": due, "key": key,
             "forecast": forecast, "scale": scale, "quantiles": quantiles, "levels": levels,
         }  # fmt: skip
         return self._run(protocol.predict(stream, one_row(row), self.patience))
@@ -74,7 +75,7 @@ class _Methods:
     def predict_many(
         self,
         stream: str,
-        scores: Iterable[float] | None = None,
+        scores: Iterable[float] | Iterable[Sequence[float]] | None = None,
         *,
         ids: Iterable[str | int],
         by: Iterable[str | None] | None = None,
@@ -90,8 +91,9 @@ class _Methods:
         The rows of one request came together and have no order. `at` and `due` are one time, or
         one a row.
         """
+        given = None if scores is None else list(scores)
         columns = {
-            "score": scores, "id": ids, "by": by, "at": at, "due": due, "key": keys,
+            protocol.field_of(given[0] if given else None): given, "id": ids, "by": by, "at": at, "due": due, "key": keys,
             "forecast": forecasts,
         }  # fmt: skip
         return self._run(protocol.predict_many(stream, columns, self.patience))
@@ -99,7 +101,7 @@ class _Methods:
     def update(
         self,
         stream: str,
-        outcome: float,
+        outcome: float | str,
         *,
         id: str | int,  # noqa: A002 - as Recalibrator has it
         at: Moment | None = None,
@@ -115,7 +117,7 @@ class _Methods:
     def update_many(
         self,
         stream: str,
-        outcomes: Iterable[float],
+        outcomes: Iterable[float | str],
         *,
         ids: Iterable[str | int],
         at: Moment | Iterable[Moment | None] | None = None,

@@ -158,7 +158,48 @@ class NumberPrediction(float):
     answer: str
 
 
-Predicted = Prediction | NumberPrediction
+class ClassPrediction(float):
+    """The probability of the named class, with what the service answered beside it.
+
+    Attributes
+    ----------
+    id : str
+        The id of the round.
+    label : str or int
+        The named class.
+    raw : float
+        Its score as a probability.
+    probabilities : dict
+        The probability of each class, the label as text.
+    sequence : int
+        The position in the stream's log.
+    answer : str
+        "applied", "repeated" or "conflict".
+
+    Examples
+    --------
+    >>> row = {"id": "a", "label": "cat", "probability": 0.8, "raw": 0.9}
+    >>> row |= {"probabilities": {"cat": 0.8, "dog": 0.2}, "sequence": 1, "answer": "applied"}
+    >>> predicted = ClassPrediction(row)
+    >>> predicted, predicted.label
+    (0.8, 'cat')
+    """
+
+    def __new__(cls, row: Row) -> ClassPrediction:
+        """Return the prediction of a row that was answered."""
+        found = super().__new__(cls, row["probability"])
+        found.__dict__.update((name, row[name]) for name in cls.__annotations__)
+        return found
+
+    id: str
+    label: str | int
+    raw: float
+    probabilities: dict[str, float]
+    sequence: int
+    answer: str
+
+
+Predicted = Prediction | NumberPrediction | ClassPrediction
 Exchange = Generator[Request | float, Reply | None, T]
 
 
@@ -303,7 +344,19 @@ def predict_many(stream: str, columns: Columns, patience: float) -> Exchange[lis
     """Predict rows."""
     rows = rows_of(columns)
     answers = yield from post_rows(stream_path(stream, "predictions"), rows, patience)
-    return [NumberPrediction(row) if "quantiles" in row else Prediction(row) for row in answers]
+    return [prediction_of(row) for row in answers]
+
+
+def prediction_of(row: Row) -> Predicted:
+    """Return a prediction, of the kind that its stream makes."""
+    if "quantiles" in row:
+        return NumberPrediction(row)
+    return ClassPrediction(row) if "probabilities" in row else Prediction(row)
+
+
+def field_of(score: Any) -> str:
+    """Return the field of a row that a score goes into: of several classes, a row of them."""
+    return "scores" if hasattr(score, "__len__") else "score"
 
 
 def predict(stream: str, columns: Columns, patience: float) -> Exchange[Predicted]:

@@ -15,14 +15,18 @@ from typing import Any, NamedTuple
 
 from calibrant import Monitor
 from calibrant._spans import UNITS, as_span
-from calibrant.service.limits import MOST_ROWS
+from calibrant.service.limits import LONGEST_ID, MOST_CLASSES, MOST_ROWS
 from calibrant.service.problems import Problem, bad_value
+from calibrant.service.stream.class_kind import SCORES as CLASSES
+from calibrant.service.stream.class_kind import Classes
 from calibrant.service.stream.kinds import Kind
 from calibrant.service.stream.number_kind import Numbers
 from calibrant.service.stream.score_kind import SCORES, Scores
 
 #: The kinds of streams, by name.
-KINDS: dict[str, Kind] = {each.name: each for each in (*map(Scores, SCORES), Numbers())}
+KINDS: dict[str, Kind] = {
+    each.name: each for each in (*map(Scores, SCORES), Numbers(), *map(Classes, CLASSES))
+}
 SPAN_TEXT = rf"[1-9][0-9]{{0,8}}(\.[0-9]{{1,9}})?({'|'.join(UNITS)})"
 MOST_PREDICTIONS = 1e9
 
@@ -94,6 +98,29 @@ def listed(of: Allowed, least: int, most: int, *, is_nullable: bool = False) -> 
     )  # fmt: skip
 
 
+def are_labels(value: Any) -> bool:
+    """Whether a value is a list of labels, all text or all integers, each once."""
+    if type(value) is not list or not 2 <= len(value) <= MOST_CLASSES:
+        return False
+    kinds = {*map(type, value)}
+    is_text = kinds == {str} and all(0 < len(each) <= LONGEST_ID for each in value)
+    return (is_text or kinds == {int}) and len({*value}) == len(value)
+
+
+LABEL = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID}
+LABELS = Allowed(
+    are_labels,
+    f"a list of 2 to {MOST_CLASSES}, all text of 1 to {LONGEST_ID} characters or all integers, each once",
+    {
+        "oneOf": [
+            {"type": "array", "items": items, "uniqueItems": True, "minItems": 2,
+             "maxItems": MOST_CLASSES}
+            for items in (LABEL, {"type": "integer"})
+        ]
+    },
+)  # fmt: skip
+
+
 def setting(default: Any, allowed: Allowed, description: str) -> Any:
     """Declare a setting; one whose default is None may also be null."""
     return field(default=default, metadata={"allowed": allowed, "description": description})
@@ -114,8 +141,8 @@ class Definition:
 
     kind: str = setting(
         "probability", one_of(*KINDS),
-        "what is predicted from: a probability, log odds or a margin of an event; or the forecast "
-        "of a number",
+        "what is predicted from: a probability, log odds or a margin of an event; the forecast of "
+        "a number; or probabilities or logits of several classes",
     )  # fmt: skip
     silence: int | None = setting(
         None, one_of(0, 1), "the outcome that no outcome by the deadline means"
@@ -167,6 +194,9 @@ class Definition:
         None, listed(number(-1e250, 1e250), 2, 2, is_nullable=True),
         'of kind "number": what outcomes cannot be below and above, null for no bound',
     )  # fmt: skip
+    classes: tuple[int | str, ...] | None = setting(
+        None, LABELS, 'of kind "classes" or "class_logits": the labels, in the order of the scores'
+    )
 
     @classmethod
     def from_json(cls, given: object) -> Definition:
@@ -248,7 +278,7 @@ class Definition:
         for family in families():
             kind, names = KINDS[family[0]], family
             # The kind of the default need not be named.
-            named = () if cls.kind in names else ("kind",)
+            named = (() if cls.kind in names else ("kind",)) + tuple(kind.requires)
             for sort, title, needed, without in ways:
                 if kind.lacks & set(needed):
                     continue

@@ -49,6 +49,8 @@ class Kind(ABC):
     title: ClassVar[str]
     #: The settings that a stream of this kind does not have.
     lacks: ClassVar[frozenset[str]]
+    #: Those that it must have.
+    requires: ClassVar[frozenset[str]] = frozenset()
     #: The fields of a row to predict beside the common ones, with their JSON schemas, and those
     #: that every row needs.
     fields: ClassVar[dict[str, dict[str, Any]]]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant import Fleet, NumberRecalibrator, Recalibrator
+from calibrant import Fleet, MulticlassRecalibrator, NumberRecalibrator, Recalibrator
 from calibrant._checks import Floats
 from calibrant._kernels.rounds.book import Book
 from calibrant._kernels.rounds.round import Round
@@ -148,14 +148,14 @@ class ByKey:
         return lambda: {name: part() for name, part in parts.items()}
 
 
-class OfNumbers:
-    """A recalibrator of numbers, with groups if rows name them."""
+class OfRows:
+    """A recalibrator of numbers or of several classes, with groups if rows name them."""
 
     name = "recalibrator"
     #: It has no keys to watch.
     watch: KeyWatch | None = None
 
-    def __init__(self, recalibrator: NumberRecalibrator) -> None:
+    def __init__(self, recalibrator: NumberRecalibrator | MulticlassRecalibrator) -> None:
         self.recalibrator = recalibrator
         self.book = measured(recalibrator._book, smooth=False)
 
@@ -193,7 +193,7 @@ class OfNumbers:
         return lambda: {self.name: blob}
 
 
-Learner = OneForAll | ByKey | OfNumbers
+Learner = OneForAll | ByKey | OfRows
 
 
 def measured(book: Book, *, smooth: bool = True) -> Book:

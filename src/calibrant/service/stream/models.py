@@ -121,16 +121,46 @@ class NumberAnswer(TypedDict):
     answer: str
 
 
+class ClassAnswer(TypedDict):
+    """What became of a row of several classes: the named class, its probability, and all others'."""
+
+    id: str
+    label: str | int
+    probability: float
+    raw: float
+    probabilities: dict[str, float]
+    sequence: int
+    answer: str
+
+
+class ClassView(TypedDict):
+    """A class: the mean probability given to it, how often it came, was named, and was right."""
+
+    label: str | int
+    mean_prediction: float
+    observed: int
+    frequency: float
+    named: int
+    right: int
+
+
+class Classes(TypedDict):
+    """The classes of a stream, in the order of the scores."""
+
+    rounds: int
+    classes: list[ClassView]
+
+
 class StoredPrediction(TypedDict):
     """A prediction as it is stored: "waiting", "settled" or "expired", and its outcome."""
 
-    prediction: PredictionAnswer | NumberAnswer
+    prediction: PredictionAnswer | NumberAnswer | ClassAnswer
     at: float
     deadline: float | None
     by: str | None
     key: str | int | None
     status: str
-    outcome: float | None
+    outcome: float | int | str | None
 
 
 class Erased(TypedDict):
@@ -316,7 +346,7 @@ class WaitingRow(TypedDict):
     raw: float | None
     by: str | None
     key: str | int | None
-    outcome: float | None
+    outcome: float | int | str | None
     forecast: NotRequired[float | None]
     median: NotRequired[float | None]
 

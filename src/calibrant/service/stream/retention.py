@@ -24,8 +24,8 @@ class Retention:
 
     def __init__(self, store: Store, log_failure: Callable[[str], None]) -> None:
         self.store, self.log_failure = store, log_failure
-        #: Whether there may be rows of streams that were deleted.
-        self.has_dropped = True
+        #: Whether there may be rows of streams that were deleted; None until the first look.
+        self.has_dropped: bool | None = None
         self._looked: dict[int, float] = {}
         self._rests_until = -math.inf
         self._trimming: tuple[Stream, Iterator[None]] | None = None
@@ -33,7 +33,7 @@ class Retention:
     @property
     def is_at_work(self) -> bool:
         """Whether there is more to do at once."""
-        is_busy = self.has_dropped or self._trimming is not None
+        is_busy = bool(self.has_dropped) or self._trimming is not None
         return is_busy and self._rests_until == -math.inf
 
     def forget(self, stream: Stream) -> None:
@@ -53,7 +53,8 @@ class Retention:
             self.log_failure(f"old rows could not be deleted: {error}")
 
     def _delete(self, streams: Iterable[Stream], now: float) -> None:
-        self.has_dropped = self.has_dropped and self.store.purge(PORTION)
+        if self.has_dropped is not False:
+            self.has_dropped = self.store.purge(PORTION)
         if self._trimming is None:
             for stream in streams:
                 is_kept = stream.definition.kept_for is None

@@ -34,7 +34,7 @@ class Scores(Kind):
     """Scores of one event; the three kinds differ in what a score is."""
 
     title, panels, model = "scores of an event", "scores", "Score"
-    lacks = frozenset(("levels", "periods", "bounds"))
+    lacks = frozenset(("levels", "periods", "bounds", "classes"))
     fields: ClassVar[dict[str, dict[str, Any]]] = {
         "score": {"type": "number", "description": "In [0, 1] for probabilities."}
     }

@@ -14,11 +14,12 @@ from calibrant.checks import Finding
 from calibrant.fleet import FleetMonitor, KnownKey
 from calibrant.service.problems import Problem
 from calibrant.service.stream import models
+from calibrant.service.stream.class_measures import ClassMeasures
 from calibrant.service.stream.doubts import doubts
 from calibrant.service.stream.engine import Engine
 from calibrant.service.stream.events import key_json
 from calibrant.service.stream.keys import Key
-from calibrant.service.stream.learners import ByKey, OfNumbers
+from calibrant.service.stream.learners import ByKey, OfRows
 from calibrant.service.stream.measures import Measures
 from calibrant.service.stream.number_measures import NumberMeasures
 from calibrant.service.stream.plain import number
@@ -142,6 +143,11 @@ def coverage(stream: Stream) -> models.Coverage:
     return measured_as(stream, NumberMeasures, "/reliability").coverage()
 
 
+def classes(stream: Stream) -> models.Classes:
+    """Return the classes of a stream."""
+    return measured_as(stream, ClassMeasures, "/scorecard").classes()
+
+
 def fan(stream: Stream, points: int) -> models.Fan:
     """Return the last settled rounds of a stream of numbers, each with its intervals."""
     return measured_as(stream, NumberMeasures, "/history").fan(points)
@@ -160,7 +166,7 @@ def measured_as(stream: Stream, kind: type[T], instead: str) -> T:
 def score_map(stream: Stream, points: int, by: str | None, key: str | None) -> models.ScoreMap:
     """Return the map from score to probability as it is now, of a group or a key if named."""
     engine, kind = stream.engine, stream.definition.kind
-    if isinstance(engine.learner, OfNumbers):
+    if isinstance(engine.learner, OfRows):
         raise Problem(404, f"stream {stream.name!r} is of kind {kind!r}, which has no such map")
     low, high = (0.0, 1.0) if kind == "probability" else engine.tallies.range or (-3.0, 3.0)
     scores = np.linspace(low, high, points)
@@ -193,7 +199,8 @@ def pending(stream: Stream, limit: int) -> models.Pending:
             **settings.of_kind.waiting(each),
             "by": None if settings.keyed else cast(Any, book.rule.group_of(each)),
             "key": book.rule.group_of(each) if settings.keyed else None,
-            "outcome": number(each.outcome),
+            "outcome": None if math.isnan(each.outcome) else settings.of_kind.label(
+                each.outcome, settings),
         }
         for id_, each in islice(waiting, limit)
     ]  # fmt: skip
