@@ -93,8 +93,8 @@ class _Methods:
         """
         given = None if scores is None else list(scores)
         columns = {
-            protocol.field_of(given[0] if given else None): given, "id": ids, "by": by, "at": at, "due": due, "key": keys,
-            "forecast": forecasts,
+            protocol.field_of(given[0] if given else None): given, "id": ids, "by": by, "at": at,
+            "due": due, "key": keys, "forecast": forecasts,
         }  # fmt: skip
         return self._run(protocol.predict_many(stream, columns, self.patience))
 

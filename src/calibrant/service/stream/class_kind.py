@@ -1,4 +1,4 @@
-"""Streams of several classes: a row of scores in, calibrated probabilities and a named class out."""
+"""Streams of several classes: a row of scores in, probabilities and a named class out."""
 
 from __future__ import annotations
 

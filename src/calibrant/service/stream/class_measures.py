@@ -1,4 +1,4 @@
-"""What is measured of several classes: the named class as one event is, and counts of each class."""
+"""What is measured of several classes: the named one as an event, and counts of each."""
 
 from __future__ import annotations
 

@@ -110,7 +110,8 @@ def are_labels(value: Any) -> bool:
 LABEL = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID}
 LABELS = Allowed(
     are_labels,
-    f"a list of 2 to {MOST_CLASSES}, all text of 1 to {LONGEST_ID} characters or all integers, each once",
+    f"a list of 2 to {MOST_CLASSES}, all text of 1 to {LONGEST_ID} characters or all integers, "
+    "each once",
     {
         "oneOf": [
             {"type": "array", "items": items, "uniqueItems": True, "minItems": 2,

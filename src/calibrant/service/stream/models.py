@@ -122,7 +122,7 @@ class NumberAnswer(TypedDict):
 
 
 class ClassAnswer(TypedDict):
-    """What became of a row of several classes: the named class, its probability, and all others'."""
+    """What became of a row of several classes: the named one, and the probability of each."""
 
     id: str
     label: str | int
