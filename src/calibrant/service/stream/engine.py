@@ -192,8 +192,8 @@ class Engine:
             waits = self.book.known.get(id_)
             if waits is not None:
                 waits.at = -math.inf
-        for id_ in self.book.expire(before=-sys.float_info.max):
-            del self.book.gone[id_]
+        for erased in self.book.expire(before=-sys.float_info.max):
+            del self.book.gone[erased]
             self.book.expired -= 1
 
     # -- measuring what is settled --------------------------------------------------------------

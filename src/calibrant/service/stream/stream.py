@@ -101,8 +101,10 @@ class Stream:
 
     def row(self, **changed: Any) -> StreamRow:
         """Return the stream as it is stored, with another name, definition and the like."""
-        now = {"name": self.name, "definition": self.definition, "trimmed": self.trimmed,
-               "altered": self.altered} | changed  # fmt: skip
+        now: dict[str, Any] = {
+            "name": self.name, "definition": self.definition, "trimmed": self.trimmed,
+            "altered": self.altered, **changed,
+        }  # fmt: skip
         settings = now["definition"].as_json()
         if self.adopted is not None:
             settings["adopted"] = self.adopted
