@@ -290,6 +290,7 @@ def test_a_stream_is_renamed_with_its_events_and_tokens(begin):
         ({"retention": "soon"}, "retention"),
         ({"seed": 5}, "seed"),
         ({"name": 5}, "name"),
+        ({"name": None}, "name"),
         ({"name": "-x"}, "name"),
         ([], None),
     ],

@@ -58,7 +58,7 @@ OUTCOME = row_of(
 )
 SETTINGS = Definition.schemas()
 CHANGES = {
-    "type": "object", "additionalProperties": False, "minProperties": 1,
+    "type": "object", "additionalProperties": False,
     "properties": {
         "name": {"type": "string", "pattern": f"^{NAME}$"},
         **{name: Definition.schema_of(name) for name in CHANGEABLE},

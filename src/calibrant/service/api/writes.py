@@ -71,12 +71,12 @@ async def patch_stream(name: Name, request: Request) -> Response:
         if field not in ("name", *CHANGEABLE):
             allowed = ", ".join(("name", *CHANGEABLE))
             raise bad_value("it cannot be changed", str(field)[:100], allowed)
-    called = changed.pop("name", None)
-    if called is not None:
+    called = changed.pop("name", name)
+    if called != name:
         if not isinstance(called, str):
             raise bad_value("got " + shown(called), "name", NAME_IN_WORDS)
         check_name(called)
-        if not access_of(request).sees(called) and called != name:
+        if not access_of(request).sees(called):
             raise Problem(403, f"this needs the scope admin on stream {called!r}", field="name")
     stream = await asked(service, lambda: service.owner.change(name, called, changed))
     service.courier.adopt(stream.name)

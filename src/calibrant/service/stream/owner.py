@@ -166,11 +166,10 @@ class Owner:
         self.publish(self.store.write(Group(events=[event])), [name])
         return stream, True
 
-    def change(self, name: str, new_name: str | None, changed: dict[str, Any]) -> Stream:
+    def change(self, name: str, called: str, changed: dict[str, Any]) -> Stream:
         """Change the name of a stream, and settings that may change."""
         stream = self.stream(name)
         definition = Definition.from_json(stream.definition.as_json() | changed)
-        called = name if new_name is None else new_name
         if called != name and called in [each.name for each in self.store.streams()]:
             raise Problem(409, f"there is a stream {called!r} already", field="name")
         altered, before = stream.altered, stream.definition.capacity
