@@ -63,11 +63,16 @@ def snapshot_now(running, name="s"):
     owner.ask(lambda: owner.snapshots._take_all([owner.streams[name]], 0.0)).result()
 
 
+def problems(address):
+    with contextlib.closing(open_store(address)) as store:
+        return check_store(store, lambda _: None)
+
+
 def comes_back(running, begin, address, name="s"):
     """Stop; the next start has the same state, and the log gives it too."""
     state = running.state(name)
     running.stop()
-    assert check_store(open_store(address), lambda _: None) == []
+    assert problems(address) == []
     again = begin()
     assert again.state(name) == state
     return again
@@ -143,7 +148,7 @@ def test_what_is_erased_is_nowhere_and_the_rest_goes_on(begin, address, path, ke
         left = b"".join(each.read_bytes() for each in path.parent.iterdir())
         assert b"row 70" not in left
         assert b"row 71" in left
-    assert check_store(open_store(address), lambda _: None) == []
+    assert problems(address) == []
 
 
 @pytest.mark.parametrize("change", ["erase", "capacity", "drop"])

@@ -94,6 +94,8 @@ class Prediction(float):
         The position in the stream's log.
     answer : str
         "applied", "repeated" or "conflict".
+    act, propensity : bool, float or None
+        Whether to act, and the chance that it had; None if the stream does not decide.
 
     Examples
     --------
@@ -106,7 +108,7 @@ class Prediction(float):
     def __new__(cls, row: Row) -> Prediction:
         """Return the prediction of a row that was answered."""
         found = super().__new__(cls, row["probability"])
-        found.__dict__.update((name, row[name]) for name in cls.__annotations__)
+        found.__dict__.update((name, row.get(name)) for name in cls.__annotations__)
         return found
 
     id: str
@@ -114,6 +116,8 @@ class Prediction(float):
     raw: float | None
     sequence: int
     answer: str
+    act: bool | None
+    propensity: float | None
 
 
 class NumberPrediction(float):

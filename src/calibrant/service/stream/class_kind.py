@@ -29,7 +29,7 @@ class Classes(Kind):
 
     title, panels, model = "scores of several classes", "classes", "Class"
     lacks = frozenset(
-        ("silence", "after", "keyed", "watch_keys", "levels", "periods", "bounds")
+        ("silence", "after", "keyed", "watch_keys", "levels", "periods", "bounds", "act")
     )  # fmt: skip
     requires = frozenset(("classes",))
     fields: ClassVar[dict[str, dict[str, Any]]] = {

@@ -13,12 +13,13 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from calibrant import Monitor
+from calibrant import Decider, Monitor
 from calibrant._spans import UNITS, as_span
 from calibrant.service.limits import LONGEST_ID, MOST_CLASSES, MOST_ROWS
 from calibrant.service.problems import Problem, bad_value
 from calibrant.service.stream.class_kind import SCORES as CLASSES
 from calibrant.service.stream.class_kind import Classes
+from calibrant.service.stream.decisions import QUESTIONS, SCHEMA
 from calibrant.service.stream.kinds import Kind
 from calibrant.service.stream.number_kind import Numbers
 from calibrant.service.stream.score_kind import SCORES, Scores
@@ -122,6 +123,14 @@ LABELS = Allowed(
 )  # fmt: skip
 
 
+ACT = Allowed(
+    lambda value: type(value) is dict,
+    "an object with the arguments of a `Decider`: "
+    + "; or ".join(", ".join({**needed, **more}) for needed, more in QUESTIONS),
+    SCHEMA,
+)
+
+
 def setting(default: Any, allowed: Allowed, description: str) -> Any:
     """Declare a setting; one whose default is None may also be null."""
     return field(default=default, metadata={"allowed": allowed, "description": description})
@@ -165,6 +174,11 @@ class Definition:
     retention: str | None = setting(
         None, TIME,
         "how long a prediction that is finished is kept, with its outcome; none is for good",
+    )  # fmt: skip
+    act: dict[str, Any] | None = setting(  # noqa: RUF009 - it declares a field
+        None, ACT,
+        "of scores: whether to act is decided with each prediction, by costs, a budget, or a floor "
+        "of precision or recall",
     )  # fmt: skip
     tolerance: float = setting(
         0.02, number(0, 0.4999), "the monitor's: how much miscalibration is tolerated"
@@ -232,6 +246,7 @@ class Definition:
                     json.dumps(declared[name].default),
                 )  # fmt: skip
         definition.of_kind.check(definition)
+        definition.decider()
         return definition
 
     @classmethod
@@ -336,6 +351,18 @@ class Definition:
     def of_kind(self) -> Kind:
         """What is particular to its kind."""
         return KINDS[self.kind]
+
+    def decider(self) -> Decider | None:
+        """Return a fresh decider; None if nothing is decided."""
+        if self.act is None:
+            return None
+        allowed: Allowed = ACT
+        if not any({*needed} <= {*self.act} <= {*needed, *more} for needed, more in QUESTIONS):
+            raise bad_value(f"got {self.act!r:.60}", "act", allowed.words)
+        try:
+            return Decider(**self.act, seed=self.seed, capacity=self.capacity)
+        except (TypeError, ValueError) as error:
+            raise bad_value(str(error), "act", allowed.words) from None
 
     def monitor(self) -> Monitor:
         """Return a fresh monitor."""

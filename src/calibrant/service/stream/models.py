@@ -50,6 +50,15 @@ class Warned(TypedDict):
     message: str
 
 
+class Acted(TypedDict):
+    """How many predictions were to be acted on, of them to explore, and the threshold now."""
+
+    rows: int
+    explored: int
+    share: float | None
+    threshold: float
+
+
 class Summary(Headline):
     """How a stream is going."""
 
@@ -70,6 +79,7 @@ class Summary(Headline):
     silent_since: float | None
     evidence: Sides
     groups: int
+    acted: Acted | None
     keys: int | None
     miscalibrated_keys: CountedSides | None
 
@@ -104,6 +114,8 @@ class PredictionAnswer(TypedDict):
     raw: float | None
     sequence: int
     answer: str
+    act: NotRequired[bool]
+    propensity: NotRequired[float]
 
 
 class NumberAnswer(TypedDict):

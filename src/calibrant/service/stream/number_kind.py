@@ -40,7 +40,7 @@ class Numbers(Kind):
 
     name = "number"
     title, panels, model = "forecasts of numbers", "numbers", "Number"
-    lacks = frozenset(("silence", "after", "keyed", "watch_keys", "classes"))
+    lacks = frozenset(("silence", "after", "keyed", "watch_keys", "classes", "act"))
     fields: ClassVar[dict[str, dict[str, Any]]] = {
         "forecast": {"oneOf": [NUMBER, {"type": "null"}], "description": "Null: it is missing."},
         "scale": {

@@ -11,6 +11,7 @@ from calibrant import Fleet, Recalibrator
 from calibrant._kernels.rounds.round import Round
 from calibrant.service.problems import bad_value
 from calibrant.service.stream import models
+from calibrant.service.stream.decisions import decided
 from calibrant.service.stream.key_watch import KeyWatch
 from calibrant.service.stream.kinds import Answer, Answered, Inputs, Kind
 from calibrant.service.stream.learners import ByKey, Learner, OneForAll
@@ -99,6 +100,7 @@ class Scores(Kind):
                 "raw": own,
                 "sequence": row.sequence,
                 "answer": answer,
+                **decided(row.predicted),  # type: ignore[typeddict-item]
             }
             for (row, answer), own in zip(answers, raw, strict=True)
         ]

@@ -59,6 +59,7 @@ def summary(stream: Stream) -> models.Summary:
             "calibrated": monitors["calibrated"].evidence,
         },
         "groups": len(tallies.groups),
+        "acted": acted(engine),
         "keys": len(engine.learner.fleet) if isinstance(engine.learner, ByKey) else None,
         "miscalibrated_keys": count_miscalibrated(engine),
     }
@@ -126,6 +127,17 @@ def count_miscalibrated(engine: Engine) -> models.CountedSides | None:
     raw = watch.since.get("raw")
     calibrated = len(watch.since["calibrated"])
     return {"raw": None if raw is None else len(raw), "calibrated": calibrated}
+
+
+def acted(engine: Engine) -> models.Acted | None:
+    """Return how many predictions were to be acted on; None where nothing is decided."""
+    if engine.decisions is None:
+        return None
+    decider, made = engine.decisions.decider, engine.tallies.predictions
+    return {
+        "rows": decider.acted, "explored": decider.explored,
+        "share": decider.acted / made if made else None, "threshold": decider.threshold,
+    }  # fmt: skip
 
 
 def scorecard(stream: Stream) -> Mapping[str, Any]:
