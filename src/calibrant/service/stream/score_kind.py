@@ -95,8 +95,8 @@ class Scores(Kind):
         found: list[models.PredictionAnswer] = [
             {
                 "id": row.id,
-                "probability": row.probability,  # type: ignore[typeddict-item]
-                "smooth": row.smooth,  # type: ignore[typeddict-item]
+                "probability": row.probability,
+                "smooth": row.smooth,
                 "raw": own,
                 "sequence": row.sequence,
                 "answer": answer,
