@@ -36,6 +36,11 @@ $(VENV)/requirements: requirements.txt
 	$(call install,requirements.txt)
 	@touch $@
 
+# What the service takes besides.
+$(VENV)/requirements-service: requirements-service.txt $(VENV)/requirements
+	$(call install,requirements-service.txt)
+	@touch $@
+
 # What tests, lint, benchmarks and docs take besides, a gigabyte.
 $(VENV)/requirements-dev: requirements-dev.txt $(VENV)/requirements
 	$(call install,requirements-dev.txt)
@@ -52,7 +57,7 @@ run: $(VENV)/installed  ## The main job, on a bundled real stream; results in ru
 	  --available landed --due due --silence 1 \
 	  --out $(RESULTS)/flights.csv.gz --report $(RESULTS)/flights.html
 
-serve: $(VENV)/requirements-dev $(VENV)/installed  ## The service on a live stream; open the address that it prints, Ctrl-C stops it
+serve: $(VENV)/requirements-service $(VENV)/installed  ## The service on a live stream; open the address that it prints, Ctrl-C stops it
 	@mkdir -p $(RESULTS)
 	$(BIN)/calibrant serve --demo --store $(RESULTS)/serve.db
 
@@ -108,10 +113,11 @@ image: wheelhouse  ## The service as a container image, in dist/calibrant.tar; w
 workflows: $(VENV)/requirements-release  ## Check the workflows in .github
 	$(BIN)/zizmor --offline .github
 
-lock: $(VENV)/requirements  ## Pin the three sets anew, the small ones to the versions of the large one
+lock: $(VENV)/requirements  ## Pin the four sets anew, the small ones to the versions of the large one
 	$(COMPILE) --group dev -o requirements-dev.txt
 	$(COMPILE) --group release --constraint requirements-dev.txt --no-annotate -o requirements-release.txt
 	$(COMPILE) --group build --extra plot --constraint requirements-dev.txt --no-annotate -o requirements.txt
+	$(COMPILE) --group build --extra service --constraint requirements-dev.txt --no-annotate -o requirements-service.txt
 
 clean:  ## Remove everything that make made
 	rm -rf $(VENV) build dist $(RESULTS) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -37,10 +37,18 @@ def one_sided(columns: Columns) -> Finding | None:
         given = columns.scores[is_known & ~np.isnan(columns.scores)]
         if len(given) and given.min() >= 0.0 and given.max() <= 1.0:
             likely = float(np.clip(given, 1e-6, 1.0 - 1e-6).mean())
-    likely = likely if kind else 1.0 - likely
+    return only_kind(kind, len(known), gaps, gone, likely)
+
+
+def only_kind(kind: int, known: int, gaps: int, gone: int, score: float) -> Finding:
+    """Say what it means that so many known outcomes are of one kind.
+
+    There are `gaps` before the last of them and `gone` in all; `score` is the mean of theirs.
+    """
+    likely = score if kind else 1.0 - score
     likely = likely * ODDS / (likely * ODDS + 1.0 - likely)
-    all_of = f"All {len(known):,} known outcomes are {kind}"
-    if gaps and len(known) * math.log(likely) < math.log(CHANCE):
+    all_of = f"All {known:,} known outcomes are {kind}"
+    if gaps and known * math.log(likely) < math.log(CHANCE):
         return Finding(
             "one_sided", "refuse",
             f"{all_of} and {gone:,} rows have none: it seems that only outcomes of {kind} are "
@@ -48,11 +56,11 @@ def one_sided(columns: Columns) -> Finding | None:
             f"If no report means {1 - kind}, say after how long (--silence {1 - kind} --after "
             f"SPAN, or silence={1 - kind}, after=... in Python); otherwise these rows cannot be "
             'calibrated. --allow one_sided (allow="one_sided" in Python) insists.',
-            len(known),
+            known,
         )  # fmt: skip
     return Finding(
         "one_kind", "note", f"{all_of}, and {gone:,} rows have none.",
-        "Nothing can be said before outcomes of both kinds are known.", len(known),
+        "Nothing can be said before outcomes of both kinds are known.", known,
     )  # fmt: skip
 
 
@@ -63,10 +71,20 @@ def lopsided(columns: Columns) -> Finding | None:
     if len(outcomes) < FEW or columns.rarer == 0 or columns.kind != "probability":
         return None
     gone = float((~is_known[: int(np.flatnonzero(is_known)[-1]) + 1]).mean())
-    if gone < GONE or columns.scores is None or scores.min() < 0.0 or scores.max() > 1.0:
+    if columns.scores is None or scores.min() < 0.0 or scores.max() > 1.0:
         return None
-    least = 3.0 / len(outcomes)  # rates beyond what so many rows can show
-    rate, said = (float(np.clip(v.mean(), least, 1.0 - least)) for v in (outcomes, scores))
+    return out_of_proportion(float(outcomes.mean()), float(scores.mean()), len(outcomes), gone)
+
+
+def out_of_proportion(rate: float, score: float, known: int, gone: float) -> Finding | None:
+    """Say so if the rate of so many known outcomes contradicts their mean score beyond reason.
+
+    `gone` is the share of the outcomes that are missing.
+    """
+    if gone < GONE:
+        return None
+    least = 3.0 / known  # rates beyond what so many rows can show
+    rate, said = (min(max(each, least), 1.0 - least) for each in (rate, score))
     times = math.exp(abs(logit(rate) - logit(said)))
     if times < LOPSIDED:
         return None

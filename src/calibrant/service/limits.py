@@ -9,6 +9,10 @@ MOST_BYTES = 8 * 2**20
 LONGEST_LINE = 4096
 #: Rows that may be queued; more are refused for the moment.
 MOST_QUEUED = 200_000
+#: Ids that one request erases.
+MOST_ERASED = 100
+#: Classes of a stream.
+MOST_CLASSES = 1000
 #: Keys that can be paged through.
 MOST_KEYS = 2**32
 #: Streams of one service.

@@ -77,7 +77,7 @@ class Service:
 
     def restore(self, stream: Stream) -> None:
         """Bring a stream to where its log ends."""
-        end, reported = self.store.last_sequence(stream.number), 0
+        end, reported = stream.last_sequence(self.store), 0
         for reached in stream.restore(self.store):
             if reached - reported >= STEP:
                 reported = reached

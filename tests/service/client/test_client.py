@@ -40,6 +40,11 @@ def test_a_row_and_its_outcome(running):
         assert [each["name"] for each in client.streams()] == ["s"]
         assert client.stream("s")["predictions"] == 1
         assert client.scorecard("s")["rounds"] == 1
+        assert client.prediction("s", 17)["outcome"] == 1.0
+        assert client.erase("s", [17, *range(18, 150)]) == [str(id_) for id_ in range(18, 150)]
+        assert client.patch_stream("s", name="a.b", retention="9d")["name"] == "a.b"
+        assert client.delete_stream("a.b") == {"name": "a.b", "predictions": 1}
+        assert client.streams() == []
 
 
 def test_many_rows_go_in_requests_of_ten_thousand(running):
@@ -79,7 +84,7 @@ def test_what_is_wrong_is_said(running):
             client.predict_many("s", scores, ids=range(len(scores)))
         error = caught.value
         assert (error.status, error.field, error.row) == (422, "score", 10_003)
-        assert error.allowed == "a number in [0, 1]"
+        assert error.allowed == "a number in [0, 1]; divide percents by 100"
         assert "10,000 rows before are stored" in error.__notes__[0]
         with pytest.raises(protocol.RefusedError, match="no stream 'other'"):
             client.predict("other", 0.5, id="x")

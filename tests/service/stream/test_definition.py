@@ -164,7 +164,7 @@ def is_accepted(settings):
 
 
 def test_the_schema_accepts_what_the_service_accepts():
-    validator = Draft202012Validator(Definition.schema())
+    validator = Draft202012Validator({"oneOf": list(Definition.schemas().values())})
     answers = []
     for settings in tried(5, 4000):
         answers.append(is_accepted(settings))
@@ -191,7 +191,17 @@ def test_the_documentation_has_the_declared_settings():
 def test_openapi_has_the_declared_schema_and_a_model_for_every_answer(running):
     document = running.http.get("/openapi.json").json()
     body = document["paths"]["/v1/streams/{name}"]["put"]["requestBody"]
-    assert body["content"]["application/json"]["schema"] == Definition.schema()
+    components = document["components"]["schemas"]
+    named = [f"#/components/schemas/{name}" for name in Definition.schemas()]
+    shown = body["content"]["application/json"]["schema"]["oneOf"]
+    assert [each["$ref"] for each in shown] == named
+    assert components | Definition.schemas() == components
+    operations = [each for methods in document["paths"].values() for each in methods.values()]
+    names = [each["operationId"] for each in operations]
+    assert len(set(names)) == len(names)
+    assert max(map(len, names)) <= 30
+    assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    assert sum(each["security"] == [] for each in operations) == 2  # the probes
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             for status, response in operation["responses"].items():

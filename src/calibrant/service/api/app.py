@@ -36,10 +36,12 @@ def routes(service: Service) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # a path is right or wrong
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.service = service
     for part in (health, writes, reads, events, export, metrics, docs, live):
         app.include_router(part.router)
+    schemas.completed(app.openapi())  # which is made once
     app.add_exception_handler(Problem, show_problem)
     app.add_exception_handler(RequestValidationError, show_bad_query)
     app.add_exception_handler(HTTPException, show_http_error)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from calibrant.fleet.ranking import RANKINGS
-from calibrant.service.api.requests import Name, access_of, as_json, asked, service_of
+from calibrant.service.api.requests import Id, Name, access_of, as_json, asked, service_of
 from calibrant.service.limits import LONGEST_ID, MOST_KEYS
+from calibrant.service.problems import Problem
 from calibrant.service.stream import models, views
 from calibrant.service.stream.stream import Stream
 
@@ -43,6 +44,21 @@ async def get_stream(name: Name, request: Request) -> Response:
     return await shown(request, name, views.detail)
 
 
+@router.get("/{name}/predictions/{id:path}", response_model=models.StoredPrediction)
+async def get_prediction(name: Name, request: Request, id: Id) -> Response:  # noqa: A002
+    """One prediction as it is stored, with its outcome."""
+    service = service_of(request)
+
+    def found() -> Mapping[str, Any] | None:
+        stream = service.owner.stream(name)
+        return stream.stored(id, service.store.known(stream.number, [id]))
+
+    row = await asked(service, found)
+    if row is None:
+        raise Problem(404, f"stream {name!r} has no prediction {id[:60]!r}", field="id")
+    return as_json(row)
+
+
 @router.get("/{name}/scorecard", response_model=models.ScorecardView | models.NumberMeasuresView)
 async def get_scorecard(name: Name, request: Request) -> Response:
     """The measures of raw, calibrated and smooth probabilities; of numbers, of distributions."""
@@ -64,6 +80,12 @@ async def get_reliability(
 async def get_coverage(name: Name, request: Request) -> Response:
     """Of a stream of numbers: what each level covered, and where outcomes fell."""
     return await shown(request, name, views.coverage)
+
+
+@router.get("/{name}/classes", response_model=models.Classes)
+async def get_classes(name: Name, request: Request) -> Response:
+    """Of a stream of several classes: what was predicted and observed of each."""
+    return await shown(request, name, views.classes)
 
 
 @router.get("/{name}/fan", response_model=models.Fan)
@@ -117,9 +139,7 @@ async def get_keys(
 
 
 @router.get("/{name}/keys/{key:path}", response_model=models.KeyView)
-async def get_key(
-    name: Name, request: Request, key: Annotated[str, Path(min_length=1, max_length=LONGEST_ID)]
-) -> Response:
+async def get_key(name: Name, request: Request, key: Id) -> Response:
     """What is known of a key: its outcomes, its offset and how uncertain that is."""
     return await shown(request, name, lambda stream: views.one_key(stream, key))
 

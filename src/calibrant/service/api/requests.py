@@ -9,9 +9,17 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Path, Request
 from fastapi.responses import Response
+from pydantic import StringConstraints
 from pydantic_core import to_json
 
-from calibrant.service.limits import LONGEST_LINE, MOST_BYTES, MOST_ROWS, NAME, NAME_IN_WORDS
+from calibrant.service.limits import (
+    LONGEST_ID,
+    LONGEST_LINE,
+    MOST_BYTES,
+    MOST_ROWS,
+    NAME,
+    NAME_IN_WORDS,
+)
 from calibrant.service.problems import Problem, bad_value
 from calibrant.service.service import Service
 from calibrant.service.store.records import StoreError
@@ -22,6 +30,11 @@ from calibrant.service.tokens import Access
 T = TypeVar("T")
 #: A stream's name in an address.
 Name = Annotated[str, Path(pattern=f"^{NAME}$")]
+#: An id or a key in an address.
+Text = Annotated[
+    str, StringConstraints(min_length=1, max_length=LONGEST_ID, pattern=r"^[^\u0000]+$")
+]
+Id = Annotated[Text, Path()]
 JSON, NDJSON = "application/json", "application/x-ndjson"
 TOO_LARGE = f"a body has at most {MOST_BYTES:,} bytes; send more as {NDJSON}"
 #: Seconds for a whole body, and for the next piece of one that is streamed.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic_core import to_json
 
@@ -15,24 +15,29 @@ from calibrant.service.api.gate import App, Receive, Scope, Send, refuse
 from calibrant.service.api.requests import (
     NDJSON,
     Name,
+    Text,
+    access_of,
     answered,
     as_json,
     asked,
     batches_of_lines,
+    check_name,
     content_type,
     service_of,
     whole,
 )
 from calibrant.service.api.rows import as_rows, outcomes_of, parse, predictions_of
-from calibrant.service.limits import NAME
-from calibrant.service.problems import Problem
+from calibrant.service.limits import MOST_ERASED, NAME, NAME_IN_WORDS
+from calibrant.service.problems import Problem, bad_value
 from calibrant.service.service import Service
 from calibrant.service.stream import models
-from calibrant.service.stream.definition import Definition
+from calibrant.service.stream.definition import CHANGEABLE, Definition
+from calibrant.service.stream.plain import shown
+from calibrant.service.stream.stream import Stream
 
 router = APIRouter(prefix="/v1/streams")
 
-Predicted = models.PredictionAnswer | models.NumberAnswer
+Predicted = models.PredictionAnswer | models.NumberAnswer | models.ClassAnswer
 ROWS = re.compile(rf"/v1/streams/({NAME})/(predictions|outcomes)")
 
 
@@ -51,9 +56,57 @@ async def put_stream(name: Name, request: Request) -> Response:
         content_type(request)
     definition = Definition.from_json(parse(body) if body else {})
     stream, is_new = await asked(service, lambda: service.owner.create(name, definition))
-    settings = stream.definition.as_json()
-    found: models.Created = {"name": name, "settings": settings, "created": stream.created}
-    return as_json(found, 201 if is_new else 200)
+    return as_json(made(stream), 201 if is_new else 200)
+
+
+@router.patch("/{name}", openapi_extra=schemas.PATCH_STREAM, response_model=models.Created)
+async def patch_stream(name: Name, request: Request) -> Response:
+    """Change a stream's name, its capacity or its retention; what is not named stays."""
+    service = service_of(request)
+    content_type(request)
+    changed = parse(await whole(request))
+    if not isinstance(changed, dict):
+        raise Problem(422, "the changes of a stream are a JSON object")
+    for field in changed:
+        if field not in ("name", *CHANGEABLE):
+            allowed = ", ".join(("name", *CHANGEABLE))
+            raise bad_value("it cannot be changed", str(field)[:100], allowed)
+    called = changed.pop("name", name)
+    if called != name:
+        if not isinstance(called, str):
+            raise bad_value("got " + shown(called), "name", NAME_IN_WORDS)
+        check_name(called)
+        if not access_of(request).sees(called):
+            raise Problem(403, f"this needs the scope admin on stream {called!r}", field="name")
+    stream = await asked(service, lambda: service.owner.change(name, called, changed))
+    service.courier.adopt(stream.name)
+    return as_json(made(stream))
+
+
+@router.delete("/{name}", response_model=models.Deleted)
+async def delete_stream(name: Name, request: Request) -> Response:
+    """Delete a stream with all that is stored of it, and let its tokens end."""
+    service = service_of(request)
+    stream = await asked(service, lambda: service.owner.drop(name))
+    service.courier.adopt(name)  # of which nothing is left
+    found: models.Deleted = {"name": name, "predictions": stream.engine.tallies.predictions}
+    return as_json(found)
+
+
+@router.delete("/{name}/predictions", response_model=models.Erased)
+async def delete_predictions(
+    name: Name,
+    request: Request,
+    id: Annotated[list[Text], Query(min_length=1, max_length=MOST_ERASED)],  # noqa: A002
+) -> Response:
+    """Erase predictions with their outcomes, by id. What was learned from them stays."""
+    service = service_of(request)
+    asked_for = [*dict.fromkeys(id)]
+    gone = set(await asked(service, lambda: service.owner.erase(name, asked_for)))
+    found: models.Erased = {
+        "erased": len(gone), "unknown": [each for each in asked_for if each not in gone]
+    }  # fmt: skip
+    return as_json(found)
 
 
 @router.post(
@@ -74,6 +127,12 @@ async def post_predictions(name: Name, request: Request) -> Response:
 async def post_outcomes(name: Name, request: Request) -> Response:
     """Report the outcomes of predictions, by id; each is stored before it is answered."""
     return await post_rows(service_of(request), name, "outcomes", request)
+
+
+def made(stream: Stream) -> models.Created:
+    """Return a stream as it is now."""
+    settings = stream.definition.as_json()
+    return {"name": stream.name, "settings": settings, "created": stream.created}
 
 
 class RowRoutes:
@@ -110,8 +169,8 @@ async def post_rows(service: Service, name: str, kind: str, request: Request) ->
         lines = lines_of(service, name, kind, request, definition)
         return AnsweredLines(await begun(lines), media_type=NDJSON)
     rows, is_list = as_rows(parse(await whole(request)))
-    shown = await answers_to(service, name, kind, rows, definition)
-    return as_json(shown if is_list else shown[0])
+    found = await answers_to(service, name, kind, rows, definition)
+    return as_json(found if is_list else found[0])
 
 
 async def answers_to(
@@ -151,8 +210,8 @@ async def lines_of(
     try:
         async for lines in batches_of_lines(request):
             rows, _ = as_rows(parse(b"[" + b",".join(lines) + b"]"))
-            shown = await answers_to(service, name, kind, rows, definition)
-            yield b"".join(to_json(row) + b"\n" for row in shown)
+            found = await answers_to(service, name, kind, rows, definition)
+            yield b"".join(to_json(row) + b"\n" for row in found)
             done += len(lines)
     except Problem as problem:
         if done == 0:

@@ -2,6 +2,7 @@
 
 from calibrant.service.client.client import AsyncClient, Client
 from calibrant.service.client.protocol import (
+    ClassPrediction,
     NumberPrediction,
     Prediction,
     RefusedError,
@@ -11,6 +12,7 @@ from calibrant.service.client.protocol import (
 
 __all__ = [
     "AsyncClient",
+    "ClassPrediction",
     "Client",
     "NumberPrediction",
     "Prediction",

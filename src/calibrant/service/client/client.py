@@ -47,7 +47,7 @@ class _Methods:
     def predict(
         self,
         stream: str,
-        score: float | None = None,
+        score: float | Sequence[float] | None = None,
         *,
         id: str | int,  # noqa: A002 - as Recalibrator has it
         by: str | None = None,
@@ -62,11 +62,12 @@ class _Methods:
         """Predict one row, which is stored when this returns; return the `Prediction`, a float.
 
         A stream of numbers takes a forecast, NaN for a missing one, in place of a score, and
-        returns a `NumberPrediction`. An id that was predicted before with another score, forecast
+        returns a `NumberPrediction`; one of several classes takes a row of scores, and returns a
+        `ClassPrediction`. An id that was predicted before with another score, forecast
         or key raises a `RoundError`.
         """
         row = {
-            "score": score, "id": id, "by": by, "at": at, "due": due, "key": key,
+            protocol.field_of(score): score, "id": id, "by": by, "at": at, "due": due, "key": key,
             "forecast": forecast, "scale": scale, "quantiles": quantiles, "levels": levels,
         }  # fmt: skip
         return self._run(protocol.predict(stream, one_row(row), self.patience))
@@ -74,7 +75,7 @@ class _Methods:
     def predict_many(
         self,
         stream: str,
-        scores: Iterable[float] | None = None,
+        scores: Iterable[float] | Iterable[Sequence[float]] | None = None,
         *,
         ids: Iterable[str | int],
         by: Iterable[str | None] | None = None,
@@ -90,16 +91,17 @@ class _Methods:
         The rows of one request came together and have no order. `at` and `due` are one time, or
         one a row.
         """
+        given = None if scores is None else list(scores)
         columns = {
-            "score": scores, "id": ids, "by": by, "at": at, "due": due, "key": keys,
-            "forecast": forecasts,
+            protocol.field_of(given[0] if given else None): given, "id": ids, "by": by, "at": at,
+            "due": due, "key": keys, "forecast": forecasts,
         }  # fmt: skip
         return self._run(protocol.predict_many(stream, columns, self.patience))
 
     def update(
         self,
         stream: str,
-        outcome: float,
+        outcome: float | str,
         *,
         id: str | int,  # noqa: A002 - as Recalibrator has it
         at: Moment | None = None,
@@ -115,7 +117,7 @@ class _Methods:
     def update_many(
         self,
         stream: str,
-        outcomes: Iterable[float],
+        outcomes: Iterable[float | str],
         *,
         ids: Iterable[str | int],
         at: Moment | Iterable[Moment | None] | None = None,
@@ -126,6 +128,22 @@ class _Methods:
         """
         columns = {"outcome": outcomes, "id": ids, "at": at}
         return self._run(protocol.update_many(stream, columns, self.patience))
+
+    def prediction(self, stream: str, id: str | int) -> Any:  # noqa: A002 - as Recalibrator has it
+        """Return a prediction as it is stored, with its outcome and whether it still waits."""
+        return self._run(protocol.get(protocol.prediction_path(stream, id), self.patience))
+
+    def erase(self, stream: str, ids: Iterable[str | int]) -> Any:
+        """Erase predictions with their outcomes; return the ids of which there was none."""
+        return self._run(protocol.erase(stream, ids, self.patience))
+
+    def patch_stream(self, stream: str, **changes: Any) -> Any:
+        """Change the name, the capacity or the retention of a stream; return it as it is then."""
+        return self._run(protocol.patch_stream(stream, changes, self.patience))
+
+    def delete_stream(self, stream: str) -> Any:
+        """Delete a stream with all that is stored of it."""
+        return self._run(protocol.delete_stream(stream, self.patience))
 
     def streams(self) -> Any:
         """Return all streams that the token may see, each with its verdict."""

@@ -11,13 +11,13 @@ import json
 import math
 import random
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from calibrant.rounds import RoundError
-from calibrant.service.limits import MOST_BYTES, MOST_ROWS
+from calibrant.service.limits import MOST_BYTES, MOST_ERASED, MOST_ROWS
 
 #: Seconds before the first retry, and the most between two; they double in between.
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
@@ -94,6 +94,8 @@ class Prediction(float):
         The position in the stream's log.
     answer : str
         "applied", "repeated" or "conflict".
+    act, propensity : bool, float or None
+        Whether to act, and the chance that it had; None if the stream does not decide.
 
     Examples
     --------
@@ -106,7 +108,7 @@ class Prediction(float):
     def __new__(cls, row: Row) -> Prediction:
         """Return the prediction of a row that was answered."""
         found = super().__new__(cls, row["probability"])
-        found.__dict__.update((name, row[name]) for name in cls.__annotations__)
+        found.__dict__.update((name, row.get(name)) for name in cls.__annotations__)
         return found
 
     id: str
@@ -114,6 +116,8 @@ class Prediction(float):
     raw: float | None
     sequence: int
     answer: str
+    act: bool | None
+    propensity: float | None
 
 
 class NumberPrediction(float):
@@ -158,7 +162,48 @@ class NumberPrediction(float):
     answer: str
 
 
-Predicted = Prediction | NumberPrediction
+class ClassPrediction(float):
+    """The probability of the named class, with what the service answered beside it.
+
+    Attributes
+    ----------
+    id : str
+        The id of the round.
+    label : str or int
+        The named class.
+    raw : float
+        Its score as a probability.
+    probabilities : dict
+        The probability of each class, the label as text.
+    sequence : int
+        The position in the stream's log.
+    answer : str
+        "applied", "repeated" or "conflict".
+
+    Examples
+    --------
+    >>> row = {"id": "a", "label": "cat", "probability": 0.8, "raw": 0.9}
+    >>> row |= {"probabilities": {"cat": 0.8, "dog": 0.2}, "sequence": 1, "answer": "applied"}
+    >>> predicted = ClassPrediction(row)
+    >>> predicted, predicted.label
+    (0.8, 'cat')
+    """
+
+    def __new__(cls, row: Row) -> ClassPrediction:
+        """Return the prediction of a row that was answered."""
+        found = super().__new__(cls, row["probability"])
+        found.__dict__.update((name, row[name]) for name in cls.__annotations__)
+        return found
+
+    id: str
+    label: str | int
+    raw: float
+    probabilities: dict[str, float]
+    sequence: int
+    answer: str
+
+
+Predicted = Prediction | NumberPrediction | ClassPrediction
 Exchange = Generator[Request | float, Reply | None, T]
 
 
@@ -255,6 +300,11 @@ def stream_path(stream: str, view: str = "") -> str:
     return f"/v1/streams/{quote(stream, safe='')}" + (view and f"/{view}")
 
 
+def prediction_path(stream: str, id_: str | int) -> str:
+    """Return the path of a prediction."""
+    return stream_path(stream, f"predictions/{quote(str(id_), safe='')}")
+
+
 def put_stream(stream: str, settings: Row, patience: float) -> Exchange[Any]:
     """Create a stream."""
     body = json.dumps(settings, allow_nan=False).encode()
@@ -264,6 +314,28 @@ def put_stream(stream: str, settings: Row, patience: float) -> Exchange[Any]:
 def get(path: str, patience: float) -> Exchange[Any]:
     """Read something."""
     return (yield from answered(Request("GET", path), patience))
+
+
+def patch_stream(stream: str, changes: Row, patience: float) -> Exchange[Any]:
+    """Change a stream."""
+    body = json.dumps(changes, allow_nan=False).encode()
+    return (yield from answered(Request("PATCH", stream_path(stream), body), patience))
+
+
+def delete_stream(stream: str, patience: float) -> Exchange[Any]:
+    """Delete a stream."""
+    return (yield from answered(Request("DELETE", stream_path(stream)), patience))
+
+
+def erase(stream: str, ids: Iterable[str | int], patience: float) -> Exchange[list[str]]:
+    """Erase predictions; return the ids of which there was none."""
+    unknown, asked = [], [str(id_) for id_ in ids]
+    for start in range(0, len(asked), MOST_ERASED):
+        query = urlencode([("id", id_) for id_ in asked[start : start + MOST_ERASED]])
+        path = stream_path(stream, f"predictions?{query}")
+        found = yield from answered(Request("DELETE", path), patience)
+        unknown += found["unknown"]
+    return unknown
 
 
 def get_streams(patience: float) -> Exchange[list[Row]]:
@@ -276,7 +348,19 @@ def predict_many(stream: str, columns: Columns, patience: float) -> Exchange[lis
     """Predict rows."""
     rows = rows_of(columns)
     answers = yield from post_rows(stream_path(stream, "predictions"), rows, patience)
-    return [NumberPrediction(row) if "quantiles" in row else Prediction(row) for row in answers]
+    return [prediction_of(row) for row in answers]
+
+
+def prediction_of(row: Row) -> Predicted:
+    """Return a prediction, of the kind that its stream makes."""
+    if "quantiles" in row:
+        return NumberPrediction(row)
+    return ClassPrediction(row) if "probabilities" in row else Prediction(row)
+
+
+def field_of(score: Any) -> str:
+    """Return the field of a row that a score goes into: of several classes, a row of them."""
+    return "scores" if hasattr(score, "__len__") else "score"
 
 
 def predict(stream: str, columns: Columns, patience: float) -> Exchange[Predicted]:

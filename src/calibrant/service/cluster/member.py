@@ -144,12 +144,15 @@ class Member:
     def _read_posts(self, held: list[OwnedStream]) -> None:
         """Read the summaries of others' streams."""
         foreign = {each.name for each in held if each.url != self.url}
+        known = {each.name for each in held}
         news: dict[str, models.Summary] = {}
         for name, change, body in self.store.posted(
             max(self._changes.values(), default=0) - MARGIN
         ):
-            if self._changes.get(name, 0) < change:
+            if name in known and self._changes.get(name, 0) < change:
                 self._changes[name] = change
                 news[name] = json.loads(body)
-        self.service.others |= news
+        found = self.service.others | news
+        # Those that are not known were deleted, or are called otherwise by now.
+        self.service.others = {name: each for name, each in found.items() if name in known}
         self.service.listeners.mark(news.keys() & foreign)

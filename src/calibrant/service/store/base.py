@@ -153,6 +153,63 @@ class Store(ABC):
                 self._execute(sql.DROP_SNAPSHOTS, (snapshot.stream, snapshot.stream))
         return events
 
+    def rewrite(
+        self,
+        stream: StreamRow,
+        erased: Sequence[str] = (),
+        origin: Sequence[bytes] = (),
+        snapshot: SnapshotRow | None = None,
+    ) -> None:
+        """Change a stream as a whole: its name and settings, and delete the rows of some ids.
+
+        A `snapshot`, whose first pieces are `origin`, takes the place of all others.
+        """
+        with self._transaction():
+            old = self._execute(sql.NAME_OF, (stream.number,)).fetchone()[0]
+            self._execute(sql.CHANGE_STREAM, (stream.name, stream.settings, stream.number))
+            if old != stream.name:
+                for statement in sql.RENAME:
+                    self._execute(statement, (stream.name, old))
+            for asked in asked_at_once(erased):
+                for statement in sql.DROP_IDS[len(asked)]:
+                    self._execute(statement, (stream.number, *asked))
+            if snapshot is not None:
+                self._execute(sql.DROP_ALL_SNAPSHOTS, (stream.number,))
+                self._execute(sql.DROP_ALL_PIECES, (stream.number,))
+                for number, piece in enumerate(origin):
+                    self._execute(sql.ADD_PIECE, (stream.number, snapshot.sequence, number, piece))
+                self._execute(sql.ADD_SNAPSHOT, snapshot)
+
+    def drop_stream(self, stream: int, name: str, at: float) -> EventRow:
+        """Delete a stream, and let its tokens end; return the event of that.
+
+        Its rows are deleted by `purge`, bit by bit: there may be millions.
+        """
+        event = EventRow(0, name, at, "stream.deleted", "{}")
+        with self._transaction():
+            self._lock_events()
+            self._execute(sql.DROP_STREAM, (stream,))
+            for statement in sql.DROP_NAMED:
+                self._execute(statement, (name,))
+            self._execute(sql.END_TOKENS_OF, (at, name, at))
+            self._execute(sql.ADD_DROPPED, (stream,))
+            number = int(self._execute(sql.ADD_EVENT, event[1:]).fetchone()[0])
+        return event._replace(number=number)
+
+    def purge(self, portion: int) -> bool:
+        """Delete some rows of streams that were dropped; return whether there may be more."""
+        dropped = self._rows(sql.DROPPED)
+        if not dropped:
+            return False
+        (number,) = dropped[0]
+        with self._transaction():
+            gone = sum(
+                self._execute(each, (number, number, portion)).rowcount for each in sql.DROP_SOME
+            )
+            if not gone:
+                self._execute(sql.END_DROPPED, (number,))
+        return True
+
     def drop_piece(self, stream: int) -> bool:
         """Delete a piece that belongs to no snapshot; return whether there was one."""
         with self._transaction():
@@ -185,11 +242,8 @@ class Store(ABC):
         if not ids:
             return found
         with self._errors("read"):
-            for start in range(0, len(ids), sql.ASKED[-1]):
-                asked = ids[start : start + sql.ASKED[-1]]
-                size = sql.ASKED[bisect_left(sql.ASKED, len(asked))]
-                filled = [*asked, *[asked[0]] * (size - len(asked)), stream]
-                for row in self._execute(sql.KNOWN_IDS[size], filled):
+            for asked in asked_at_once(ids):
+                for row in self._execute(sql.KNOWN_IDS[len(asked)], [*asked, stream]):
                     prediction = PredictionRow._make(row[:-1])
                     found.predictions[prediction.id] = prediction
                     if row[-1] is not None:
@@ -213,6 +267,17 @@ class Store(ABC):
         """
         with self._one_view(portion, (sql.EXPORT, (stream,))) as (rows,):
             yield from rows
+
+    def finished(
+        self, stream: int, after: int, until: int, portion: int
+    ) -> list[tuple[int, str, float, int | None]]:
+        """Return predictions between two sequences: sequence, id, time, the outcome's sequence."""
+        rows = self._rows(sql.FINISHED, stream, after, until, portion)
+        return [(sequence, id_, at, came) for sequence, id_, at, came in rows]
+
+    def snapshot_sequences(self, stream: int) -> list[int]:
+        """Return after which rows there are snapshots, the newest first."""
+        return [sequence for (sequence,) in self._rows(sql.SNAPSHOTS, stream)]
 
     def streams(self) -> list[StreamRow]:
         """Return all streams, the oldest first."""
@@ -260,3 +325,11 @@ class Store(ABC):
     def tokens(self) -> list[TokenRow]:
         """Return all tokens, the oldest first."""
         return [TokenRow(*row) for row in self._rows(sql.TOKENS)]
+
+
+def asked_at_once(ids: Sequence[str]) -> Iterator[list[str]]:
+    """Return ids, as many at a time as a statement takes; the last ones are repeated to fill it."""
+    for start in range(0, len(ids), sql.ASKED[-1]):
+        asked = ids[start : start + sql.ASKED[-1]]
+        size = sql.ASKED[bisect_left(sql.ASKED, len(asked))]
+        yield [*asked, *[asked[0]] * (size - len(asked))]

@@ -46,7 +46,8 @@ UNLOCK: LiteralString = "SELECT pg_advisory_unlock(%s, %s)"
 POST: LiteralString = """INSERT INTO summaries (stream, changed, body)
     VALUES (%s, nextval('changes'), %s) ON CONFLICT (stream)
     DO UPDATE SET changed = excluded.changed, body = excluded.body"""
-POSTED: LiteralString = "SELECT stream, changed, body FROM summaries WHERE changed > %s"
+POSTED: LiteralString = """SELECT stream, changed, body FROM summaries
+    JOIN streams ON streams.name = summaries.stream WHERE changed > %s"""
 
 
 class OwnedStream(NamedTuple):

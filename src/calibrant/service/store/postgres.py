@@ -23,7 +23,7 @@ from calibrant.service.settings import without_password
 from calibrant.service.store import ownership
 from calibrant.service.store import statements as sql
 from calibrant.service.store.base import Query, Rows, Store
-from calibrant.service.store.records import StoreError, StoreTakenError
+from calibrant.service.store.records import EventRow, StoreError, StoreTakenError
 
 #: A peer that is gone is noticed within some seconds, here and by the database.
 ALIVE = {
@@ -204,6 +204,12 @@ class PostgresStore(Store):
     def release(self, stream: int) -> None:
         """Be a stream's owner no longer."""
         self._lock(ownership.UNLOCK, stream)
+
+    def drop_stream(self, stream: int, name: str, at: float) -> EventRow:
+        """Delete a stream, and own it no longer."""
+        event = super().drop_stream(stream, name, at)
+        self.release(stream)
+        return event
 
     def _lock(self, statement: LiteralString, stream: int) -> bool:
         with self._transaction():

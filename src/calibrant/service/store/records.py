@@ -83,6 +83,14 @@ class LoggedOutcomes(NamedTuple):
     at: tuple[float, ...]
 
 
+class Change(NamedTuple):
+    """A change of a stream's capacity, which has a place in the log as a row has."""
+
+    sequence: int
+    before: int
+    after: int
+
+
 class SnapshotRow(NamedTuple):
     """The state of a stream after the row `sequence`."""
 

@@ -42,6 +42,7 @@ class SqliteStore(Store):
             self._writer = self._connect()
             self._writer.execute("PRAGMA journal_mode = WAL")
             self._writer.execute("PRAGMA synchronous = FULL")
+            self._writer.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
             self._writer.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
         with self._transaction("opened"):
             for table in sql.TABLES:

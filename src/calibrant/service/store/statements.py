@@ -63,6 +63,8 @@ TABLES = (
     """CREATE TABLE IF NOT EXISTS deliveries (
         webhook TEXT NOT NULL, stream TEXT NOT NULL, position {integer} NOT NULL,
         alarms TEXT NOT NULL, PRIMARY KEY (webhook, stream))""",
+    # Streams that were deleted, whose rows are deleted bit by bit.
+    """CREATE TABLE IF NOT EXISTS dropped_streams (number {integer} PRIMARY KEY)""",
     """CREATE TABLE IF NOT EXISTS tokens (
         name TEXT PRIMARY KEY, hash TEXT NOT NULL, scope TEXT NOT NULL, stream TEXT NOT NULL,
         created {real} NOT NULL, expires {real})""",
@@ -79,6 +81,24 @@ TOKEN = "name, hash, scope, stream, created, expires"
 
 ADD_STREAM = "INSERT INTO streams (name, settings, created) VALUES (?, ?, ?) RETURNING number"
 STREAMS = "SELECT number, name, settings, created FROM streams ORDER BY number"
+NAME_OF = "SELECT name FROM streams WHERE number = ?"
+CHANGE_STREAM = "UPDATE streams SET name = ?, settings = ? WHERE number = ?"
+# What is stored by the name of a stream follows it.
+RENAME = tuple(
+    f"UPDATE {table} SET stream = ? WHERE stream = ?"
+    for table in ("events", "deliveries", "tokens")
+)
+DROP_STREAM = "DELETE FROM streams WHERE number = ?"
+DROP_NAMED = tuple(f"DELETE FROM {table} WHERE stream = ?" for table in ("events", "deliveries"))
+ADD_DROPPED = "INSERT INTO dropped_streams (number) VALUES (?)"
+DROPPED = "SELECT number FROM dropped_streams ORDER BY number LIMIT 1"
+END_DROPPED = "DELETE FROM dropped_streams WHERE number = ?"
+# A portion of the rows of a stream that was dropped.
+DROP_SOME = tuple(
+    f"""DELETE FROM {table} WHERE stream = ? AND sequence IN (
+    SELECT sequence FROM {table} WHERE stream = ? ORDER BY sequence LIMIT ?)"""
+    for table in ("predictions", "outcomes", "snapshots", "snapshot_pieces")
+)
 # A damaged snapshot is replaced by the same one, whole.
 ADD_SNAPSHOT = f"""INSERT INTO snapshots ({SNAPSHOT}) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (stream, sequence) DO UPDATE
@@ -93,6 +113,8 @@ ADD_PIECE = """INSERT INTO snapshot_pieces (stream, sequence, number, blob) VALU
 PIECES = """SELECT blob FROM snapshot_pieces WHERE stream = ? AND sequence = ? ORDER BY number"""
 LOOSE_PIECE = """SELECT sequence, number FROM snapshot_pieces WHERE stream = ? AND sequence NOT IN (
     SELECT sequence FROM snapshots WHERE stream = ?) LIMIT 1"""
+DROP_ALL_SNAPSHOTS = "DELETE FROM snapshots WHERE stream = ?"
+DROP_ALL_PIECES = "DELETE FROM snapshot_pieces WHERE stream = ?"
 DROP_PIECE = "DELETE FROM snapshot_pieces WHERE stream = ? AND sequence = ? AND number = ?"
 # The ids asked for are a table of their own: for a list, SQLite would read the whole stream.
 KNOWN = f"""WITH asked (id) AS (VALUES %s)
@@ -108,6 +130,10 @@ EXPORT = """SELECT p.sequence, p.id, p.score, p."by", p.key, p.at, p.due, p.dead
     p.probability, p.smooth, o.outcome, o.at, o.sequence, p.predicted
     FROM predictions p LEFT JOIN outcomes o ON o.stream = p.stream AND o.id = p.id
     WHERE p.stream = ? ORDER BY p.sequence"""
+# Rows in the order of the log, to see which are finished.
+FINISHED = """SELECT p.sequence, p.id, p.at, o.sequence
+    FROM predictions p LEFT JOIN outcomes o ON o.stream = p.stream AND o.id = p.id
+    WHERE p.stream = ? AND p.sequence > ? AND p.sequence <= ? ORDER BY p.sequence LIMIT ?"""
 LAST_PREDICTION = "SELECT MAX(sequence) FROM predictions WHERE stream = ?"
 LAST_OUTCOME = "SELECT MAX(sequence) FROM outcomes WHERE stream = ?"
 ADD_EVENT = "INSERT INTO events (stream, at, kind, body) VALUES (?, ?, ?, ?) RETURNING number"
@@ -129,6 +155,8 @@ ADD_TOKEN = f"INSERT INTO tokens ({TOKEN}) VALUES (?, ?, ?, ?, ?, ?)"
 TOKENS = f"SELECT {TOKEN} FROM tokens ORDER BY created, name"
 END_TOKEN = """UPDATE tokens SET expires = ?
     WHERE name = ? AND (expires IS NULL OR expires > ?)"""
+END_TOKENS_OF = """UPDATE tokens SET expires = ?
+    WHERE stream = ? AND (expires IS NULL OR expires > ?)"""
 FIND_TOKEN = "SELECT name FROM tokens WHERE name = ?"
 LAYOUT_OF = "SELECT value FROM meta WHERE name = 'layout'"
 # A store that cannot be written is noticed when it is opened, not with the first row.
@@ -140,3 +168,11 @@ ORPHANS = """SELECT COUNT(*) FROM outcomes o LEFT JOIN predictions p
 
 #: The statement that looks for up to so many ids, by their number.
 KNOWN_IDS = {size: KNOWN % ", ".join(["(CAST(? AS TEXT))"] * size) for size in ASKED}
+#: The statements that delete the rows of up to so many ids of a stream.
+DROP_IDS = {
+    size: tuple(
+        f"DELETE FROM {table} WHERE stream = ? AND id IN ({', '.join('?' * size)})"
+        for table in ("predictions", "outcomes")
+    )
+    for size in ASKED
+}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,8 @@ from calibrant.service.store.base import Store
 from calibrant.service.store.records import StoreError
 from calibrant.service.stream.definition import Definition
 from calibrant.service.stream.engine import Engine
-from calibrant.service.stream.learners import ByKey, OfNumbers, OneForAll
-from calibrant.service.stream.snapshots import PIECE
+from calibrant.service.stream.learners import ByKey, OfRows, OneForAll
+from calibrant.service.stream.snapshots import pieces
 from calibrant.service.stream.stream import checksum_of
 from calibrant.tables import InputError
 
@@ -106,7 +105,7 @@ def engine_with_numbers(recalibrator: NumberRecalibrator) -> Engine:
     definition = definition_of(
         recalibrator, OF_NUMBERS, kind="number", groups=recalibrator.max_groups
     )
-    return with_groups(checked(Engine(definition, OfNumbers(recalibrator))), recalibrator)
+    return with_groups(checked(Engine(definition, OfRows(recalibrator))), recalibrator)
 
 
 def with_groups(engine: Engine, recalibrator: Recalibrator | NumberRecalibrator) -> Engine:
@@ -142,9 +141,3 @@ def checked(engine: Engine) -> Engine:
             'time with a unit such as "30d"'
         )
     return engine
-
-
-def pieces(blob: bytes) -> Iterator[bytes]:
-    """Return a state as it is stored."""
-    for start in range(0, len(blob), PIECE):
-        yield blob[start : start + PIECE]

@@ -13,18 +13,27 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from calibrant import Monitor
+from calibrant import Decider, Monitor
 from calibrant._spans import UNITS, as_span
-from calibrant.service.limits import MOST_ROWS
+from calibrant.service.limits import LONGEST_ID, MOST_CLASSES, MOST_ROWS
 from calibrant.service.problems import Problem, bad_value
+from calibrant.service.stream.class_kind import SCORES as CLASSES
+from calibrant.service.stream.class_kind import Classes
+from calibrant.service.stream.decisions import QUESTIONS, SCHEMA
 from calibrant.service.stream.kinds import Kind
 from calibrant.service.stream.number_kind import Numbers
 from calibrant.service.stream.score_kind import SCORES, Scores
 
 #: The kinds of streams, by name.
-KINDS: dict[str, Kind] = {each.name: each for each in (*map(Scores, SCORES), Numbers())}
+KINDS: dict[str, Kind] = {
+    each.name: each for each in (*map(Scores, SCORES), Numbers(), *map(Classes, CLASSES))
+}
 SPAN_TEXT = rf"[1-9][0-9]{{0,8}}(\.[0-9]{{1,9}})?({'|'.join(UNITS)})"
 MOST_PREDICTIONS = 1e9
+
+
+#: The settings that PATCH may change.
+CHANGEABLE = ("capacity", "retention")
 
 
 class Allowed(NamedTuple):
@@ -41,7 +50,7 @@ def one_of(*values: Any) -> Allowed:
     return Allowed(
         lambda value: type(value) is kind and value in values,
         " or ".join(map(json.dumps, values)),
-        {"enum": list(values)},
+        {"type": "boolean"} if kind is bool else {"enum": list(values)},
     )
 
 
@@ -71,6 +80,13 @@ SPAN = Allowed(
 )
 
 
+TIME = Allowed(
+    lambda value: isinstance(value, str) and is_span(value),
+    'a time such as "365d" or "12h"',
+    {"type": "string", "pattern": f"^{SPAN_TEXT}$"},
+)
+
+
 def listed(of: Allowed, least: int, most: int, *, is_nullable: bool = False) -> Allowed:
     """Return lists of values, each of which is allowed by itself, or null."""
     size = str(most) if least == most else f"{least} to {most}"
@@ -83,6 +99,38 @@ def listed(of: Allowed, least: int, most: int, *, is_nullable: bool = False) -> 
     )  # fmt: skip
 
 
+def are_labels(value: Any) -> bool:
+    """Whether a value is a list of labels, all text or all integers, each once."""
+    if type(value) is not list or not 2 <= len(value) <= MOST_CLASSES:
+        return False
+    kinds = {*map(type, value)}
+    is_text = kinds == {str} and all(0 < len(each) <= LONGEST_ID for each in value)
+    return (is_text or kinds == {int}) and len({*value}) == len(value)
+
+
+LABEL = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID}
+LABELS = Allowed(
+    are_labels,
+    f"a list of 2 to {MOST_CLASSES}, all text of 1 to {LONGEST_ID} characters or all integers, "
+    "each once",
+    {
+        "oneOf": [
+            {"type": "array", "items": items, "uniqueItems": True, "minItems": 2,
+             "maxItems": MOST_CLASSES}
+            for items in (LABEL, {"type": "integer"})
+        ]
+    },
+)  # fmt: skip
+
+
+ACT = Allowed(
+    lambda value: type(value) is dict,
+    "an object with the arguments of a `Decider`: "
+    + "; or ".join(", ".join({**needed, **more}) for needed, more in QUESTIONS),
+    SCHEMA,
+)
+
+
 def setting(default: Any, allowed: Allowed, description: str) -> Any:
     """Declare a setting; one whose default is None may also be null."""
     return field(default=default, metadata={"allowed": allowed, "description": description})
@@ -90,7 +138,7 @@ def setting(default: Any, allowed: Allowed, description: str) -> Any:
 
 @dataclass(frozen=True)
 class Definition:
-    """The settings of a stream; they never change.
+    """The settings of a stream; those in `CHANGEABLE` may change, the others never do.
 
     Examples
     --------
@@ -103,8 +151,8 @@ class Definition:
 
     kind: str = setting(
         "probability", one_of(*KINDS),
-        "what is predicted from: a probability, log odds or a margin of an event; or the forecast "
-        "of a number",
+        "what is predicted from: a probability, log odds or a margin of an event; the forecast of "
+        "a number; or probabilities or logits of several classes",
     )  # fmt: skip
     silence: int | None = setting(
         None, one_of(0, 1), "the outcome that no outcome by the deadline means"
@@ -122,6 +170,15 @@ class Definition:
     capacity: int = setting(
         100_000, number(MOST_ROWS, 5_000_000, is_integer=True),
         "how many predictions may wait; the oldest expires when one more would",
+    )  # fmt: skip
+    retention: str | None = setting(
+        None, TIME,
+        "how long a prediction that is finished is kept, with its outcome; none is for good",
+    )  # fmt: skip
+    act: dict[str, Any] | None = setting(  # noqa: RUF009 - it declares a field
+        None, ACT,
+        "of scores: whether to act is decided with each prediction, by costs, a budget, or a floor "
+        "of precision or recall",
     )  # fmt: skip
     tolerance: float = setting(
         0.02, number(0, 0.4999), "the monitor's: how much miscalibration is tolerated"
@@ -152,6 +209,9 @@ class Definition:
         None, listed(number(-1e250, 1e250), 2, 2, is_nullable=True),
         'of kind "number": what outcomes cannot be below and above, null for no bound',
     )  # fmt: skip
+    classes: tuple[int | str, ...] | None = setting(
+        None, LABELS, 'of kind "classes" or "class_logits": the labels, in the order of the scores'
+    )
 
     @classmethod
     def from_json(cls, given: object) -> Definition:
@@ -186,11 +246,21 @@ class Definition:
                     json.dumps(declared[name].default),
                 )  # fmt: skip
         definition.of_kind.check(definition)
+        definition.decider()
         return definition
 
     @classmethod
-    def schema(cls) -> dict[str, Any]:
-        """Return the JSON schema of the settings: one alternative for each kind of stream."""
+    def schema_of(cls, name: str) -> dict[str, Any]:
+        """Return the JSON schema of one setting."""
+        (found,) = (each for each in fields(cls) if each.name == name)
+        schema = dict(found.metadata["allowed"].schema)
+        if found.default is None:
+            schema = {"oneOf": [schema, {"type": "null"}]}
+        return schema | {"description": found.metadata["description"]}
+
+    @classmethod
+    def schemas(cls) -> dict[str, dict[str, Any]]:
+        """Return the JSON schemas of the settings by name: one for each sort of stream."""
 
         def stream(
             kinds: list[str], title: str, *required: str, excluded: frozenset[str]
@@ -199,11 +269,11 @@ class Definition:
             for each in fields(cls):
                 schema = dict(each.metadata["allowed"].schema)
                 if each.name in excluded:
-                    schema = {"type": "null"} if each.default is None else {"enum": [each.default]}
+                    schema = only(each.default)
                 elif each.name == "kind":
                     schema = {"enum": kinds}
                 elif each.name == "keyed":
-                    schema = {"enum": ["keyed" in required]}
+                    schema = only("keyed" in required)
                 elif each.default is None and each.name not in required:
                     schema = {"oneOf": [schema, {"type": "null"}]}
                 details = {"description": each.metadata["description"]}
@@ -211,34 +281,34 @@ class Definition:
                     details["default"] = each.default
                 properties[each.name] = schema | details
             return {
-                "title": title, "type": "object", "required": list(required),
+                "description": title, "type": "object", "required": list(required),
                 "additionalProperties": False, "properties": properties,
             }  # fmt: skip
 
         ways = (
-            ("every outcome is reported", (), {"silence", "after", "hold"}),
-            ("no outcome by the deadline means an outcome", ("silence",), {"hold"}),
-            ("outcomes are learned at one age", ("hold",), {"silence", "after"}),
+            ("", "every outcome is reported", (), {"silence", "after", "hold"}),
+            ("Silent", "no outcome by the deadline means an outcome", ("silence",), {"hold"}),
+            ("Held", "outcomes are learned at one age", ("hold",), {"silence", "after"}),
         )
-        found = []
+        found = {}
         for family in families():
             kind, names = KINDS[family[0]], family
             # The kind of the default need not be named.
-            named = () if cls.kind in names else ("kind",)
-            for title, needed, without in ways:
+            named = (() if cls.kind in names else ("kind",)) + tuple(kind.requires)
+            for sort, title, needed, without in ways:
                 if kind.lacks & set(needed):
                     continue
                 shut = kind.lacks | without
-                found.append(
-                    stream(names, f"{kind.title}, {title}", *named, *needed,
-                           excluded=shut | {"keyed", "watch_keys"})
+                found[f"{sort}{kind.model}Stream"] = stream(
+                    names, f"{kind.title}, {title}", *named, *needed,
+                    excluded=shut | {"keyed", "watch_keys"},
                 )  # fmt: skip
                 if "keyed" not in kind.lacks:
-                    found.append(
-                        stream(names, f"{kind.title}, {title}, by key", *named, *needed, "keyed",
-                               excluded=shut)
+                    found[f"{sort}Keyed{kind.model}Stream"] = stream(
+                        names, f"{kind.title}, {title}, by key", *named, *needed, "keyed",
+                        excluded=shut,
                     )  # fmt: skip
-        return {"oneOf": found}
+        return found
 
     @classmethod
     def table(cls) -> str:
@@ -273,15 +343,41 @@ class Definition:
         return None if span is None else as_span(span, "after").length
 
     @cached_property
+    def kept_for(self) -> float | None:
+        """The seconds for which finished rows are kept; None for good."""
+        return None if self.retention is None else as_span(self.retention, "retention").length
+
+    @cached_property
     def of_kind(self) -> Kind:
         """What is particular to its kind."""
         return KINDS[self.kind]
+
+    def decider(self) -> Decider | None:
+        """Return a fresh decider; None if nothing is decided."""
+        if self.act is None:
+            return None
+        allowed: Allowed = ACT
+        if not any({*needed} <= {*self.act} <= {*needed, *more} for needed, more in QUESTIONS):
+            raise bad_value(f"got {self.act!r:.60}", "act", allowed.words)
+        try:
+            return Decider(**self.act, seed=self.seed, capacity=self.capacity)
+        except (TypeError, ValueError) as error:
+            raise bad_value(str(error), "act", allowed.words) from None
 
     def monitor(self) -> Monitor:
         """Return a fresh monitor."""
         return Monitor(
             self.every, tolerance=self.tolerance, max_groups=self.groups, patience=self.capacity
         )
+
+
+def only(value: Any) -> dict[str, Any]:
+    """Return the JSON schema of one value; generators of clients know no boolean constants."""
+    if value is None:
+        return {"type": "null"}
+    if isinstance(value, bool):
+        return {"type": "boolean", "not": {"const": not value}}
+    return {"const": value}
 
 
 def families() -> list[list[str]]:

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from calibrant import Decider
 from calibrant._checks import Floats
 from calibrant._kernels.rounds.book import ANSWERS, Book
 from calibrant._kernels.rounds.round import Round
 from calibrant._kernels.rounds.settled import Steps
 from calibrant.rounds import Settled
 from calibrant.service.problems import bad_value
+from calibrant.service.stream.decisions import Decisions
 from calibrant.service.stream.definition import Definition
 from calibrant.service.stream.key_watch import KeyChange
 from calibrant.service.stream.keys import Key
@@ -64,6 +68,9 @@ class Engine:
         self.book: Book = self.learner.book
         self.measures = self.kind.measures(definition)
         self.tallies = Tallies()
+        decider = definition.decider()
+        #: What decides whether to act, if the stream says so.
+        self.decisions = None if decider is None else Decisions(decider)
         #: Rounds that the monitors have not seen yet, and how many were settled before them.
         self._opened: list[tuple[int, list[Round]]] = []
         #: How many waited after each row that was settled and is not measured yet.
@@ -114,10 +121,10 @@ class Engine:
                 each.arrived = latest  # when there were so many predictions
         if len(book.settled) > before:
             self._note_settled(before)
-        return Predicted(
-            [None if math.isnan(each.due) else each.due for each in rounds],
-            *self.kind.answered(rounds),
-        )
+        found = self.kind.answered(rounds)
+        if self.decisions is not None:
+            found = found._replace(predicted=self.decisions.decide(ids, rounds, at))
+        return Predicted([None if math.isnan(each.due) else each.due for each in rounds], *found)
 
     def _own_deadlines(self, at: Sequence[float], due: Sequence[float | None]) -> list[float]:
         """Return a deadline for each row, where some have one of their own."""
@@ -161,6 +168,8 @@ class Engine:
     def _note_settled(self, before: int) -> None:
         """Note of what has just been settled how many wait beside it, and look at its keys."""
         settled = self.book.settled[before:]
+        if self.decisions is not None:
+            self.decisions.learn(settled)
         self._waiting += [len(self.book)] * len(settled)
         watch = self.learner.watch
         if watch is not None:
@@ -168,6 +177,38 @@ class Engine:
             rows = Settled(self.book.rule, list(ids), list(rounds), None)
             keys: list[Any] = rows.by
             watch.look(dict(zip(keys, self._times(rows).tolist(), strict=True)))
+
+    # -- changes from outside the log ----------------------------------------------------------
+
+    def set_capacity(self, capacity: int) -> None:
+        """Let so many predictions wait from now on; if more do, the oldest expire.
+
+        The monitors' own patience stays, which is safe.
+        """
+        self.definition = replace(self.definition, capacity=capacity)
+        self.learner.set_capacity(capacity)
+        if self.decisions is not None:
+            decider = self.decisions.decider
+            decider._given["capacity"] = decider._book.capacity = capacity
+        waiting = self.book.waiting()
+        if len(waiting) > capacity:
+            self.book.expire(number=waiting[-capacity][1].number)
+
+    def erase(self, ids: Sequence[str]) -> None:
+        """Forget ids: those that wait are given up, and do not count as expired."""
+        self.measure()
+        books = [self.book]
+        if self.decisions is not None:
+            books.append(self.decisions.decider._book)
+        for book in books:
+            for id_ in ids:
+                book.gone.pop(id_, None)
+                waits = book.known.get(id_)
+                if isinstance(waits, Round):
+                    waits.at = -math.inf
+            for erased in book.expire(before=-sys.float_info.max):
+                del book.gone[erased]
+                book.expired -= 1
 
     # -- measuring what is settled --------------------------------------------------------------
 
@@ -229,6 +270,8 @@ class Engine:
         self.measure()
         learned = self.learner.frozen()
         parts = self.measures.parts() | {"tallies": self.tallies}
+        if self.decisions is not None:
+            parts["decisions"] = self.decisions
         blobs = {name: part.to_bytes() for name, part in parts.items()}
 
         def joined() -> bytes:
@@ -250,6 +293,8 @@ class Engine:
             engine = cls(definition, definition.of_kind.restored(parts, definition))
             engine.measures.load(parts)
             engine.tallies = Tallies.from_bytes(bytes(parts["tallies"]))
+            if engine.decisions is not None:
+                engine.decisions = Decisions(Decider.from_bytes(bytes(parts["decisions"])))
         except (KeyError, TypeError, IndexError) as error:
             raise ValueError(f"the snapshot is inconsistent: {error}") from None
         return engine

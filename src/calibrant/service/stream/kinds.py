@@ -49,12 +49,16 @@ class Kind(ABC):
     title: ClassVar[str]
     #: The settings that a stream of this kind does not have.
     lacks: ClassVar[frozenset[str]]
+    #: Those that it must have.
+    requires: ClassVar[frozenset[str]] = frozenset()
     #: The fields of a row to predict beside the common ones, with their JSON schemas, and those
     #: that every row needs.
     fields: ClassVar[dict[str, dict[str, Any]]]
     needs: ClassVar[frozenset[str]]
     #: The panels of its own on a stream's page: a script and a template of this name.
     panels: ClassVar[str]
+    #: What its rows and settings are called in the OpenAPI document.
+    model: ClassVar[str]
     #: The JSON schema of an outcome.
     outcome: ClassVar[dict[str, Any]]
 
@@ -81,6 +85,10 @@ class Kind(ABC):
     @abstractmethod
     def outcomes(self, rows: list[dict[str, Any]], definition: Definition) -> list[float]:
         """Return the outcomes of rows, or raise a `Problem`."""
+
+    def label(self, outcome: float, definition: Definition) -> float | int | str:  # noqa: ARG002
+        """Return an outcome as it was reported."""
+        return outcome
 
     @abstractmethod
     def answered(self, rounds: list[Round]) -> Answered:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant import Fleet, NumberRecalibrator, Recalibrator
+from calibrant import Fleet, MulticlassRecalibrator, NumberRecalibrator, Recalibrator
 from calibrant._checks import Floats
 from calibrant._kernels.rounds.book import Book
 from calibrant._kernels.rounds.round import Round
@@ -55,6 +55,10 @@ class OneForAll:
             raise Problem(422, "this stream is not keyed", field="key", allowed="no key")
         groups = None if by is None else [by] * len(scores)
         return self.recalibrator.expected(scores, groups), self.recalibrator.smooth(scores, groups)
+
+    def set_capacity(self, capacity: int) -> None:
+        """Let so many predictions wait from now on."""
+        self.recalibrator._given["capacity"] = self.book.capacity = capacity
 
     @property
     def nbytes(self) -> int:
@@ -127,6 +131,10 @@ class ByKey:
                 "key", names[known],
             )  # fmt: skip
 
+    def set_capacity(self, capacity: int) -> None:
+        """Let so many predictions wait from now on."""
+        self.fleet._given["capacity"] = self.book.capacity = capacity
+
     @property
     def nbytes(self) -> int:
         """Bytes of what grows with keys."""
@@ -140,14 +148,14 @@ class ByKey:
         return lambda: {name: part() for name, part in parts.items()}
 
 
-class OfNumbers:
-    """A recalibrator of numbers, with groups if rows name them."""
+class OfRows:
+    """A recalibrator of numbers or of several classes, with groups if rows name them."""
 
     name = "recalibrator"
     #: It has no keys to watch.
     watch: KeyWatch | None = None
 
-    def __init__(self, recalibrator: NumberRecalibrator) -> None:
+    def __init__(self, recalibrator: NumberRecalibrator | MulticlassRecalibrator) -> None:
         self.recalibrator = recalibrator
         self.book = measured(recalibrator._book, smooth=False)
 
@@ -170,6 +178,10 @@ class OfNumbers:
             rows = np.stack([np.frombuffer(each) for each in given])
         return self.recalibrator._open(rows, ids, by, at, due)
 
+    def set_capacity(self, capacity: int) -> None:
+        """Let so many predictions wait from now on."""
+        self.recalibrator._given["capacity"] = self.book.capacity = capacity
+
     @property
     def nbytes(self) -> int:
         """Bytes of what grows with keys: nothing does."""
@@ -181,7 +193,7 @@ class OfNumbers:
         return lambda: {self.name: blob}
 
 
-Learner = OneForAll | ByKey | OfNumbers
+Learner = OneForAll | ByKey | OfRows
 
 
 def measured(book: Book, *, smooth: bool = True) -> Book:

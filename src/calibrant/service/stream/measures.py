@@ -15,6 +15,7 @@ import numpy as np
 from calibrant import Episode, Monitor
 from calibrant._checks import Floats
 from calibrant._kernels.rounds.settled import Steps
+from calibrant.checks import Finding
 from calibrant.rounds import Settled
 from calibrant.service.stream import models
 
@@ -86,6 +87,10 @@ class Measures(ABC):
     @abstractmethod
     def history(self, points: int) -> models.HistoryView | models.NumberHistoryView:
         """Return what was predicted and observed through time."""
+
+    def findings(self, *, has_silence: bool) -> list[Finding]:  # noqa: ARG002
+        """Return what checks find in the rows, where any apply."""
+        return []
 
     @abstractmethod
     def parts(self) -> dict[str, Any]:

@@ -32,11 +32,31 @@ class Headline(TypedDict):
 
 
 class Verdict(TypedDict):
-    """Whether a stream is calibrated, with a sentence, and whether the raw scores are."""
+    """Whether a stream is calibrated, with a sentence, and whether the raw scores are.
+
+    The state is "new", "calibrated", "doubtful" where there are warnings, or "miscalibrated".
+    """
 
     state: str
     words: str
     raw: str | None
+
+
+class Warned(TypedDict):
+    """What speaks against what a stream is asked: the check, how grave it is, and what to do."""
+
+    check: str
+    severity: str
+    message: str
+
+
+class Acted(TypedDict):
+    """How many predictions were to be acted on, of them to explore, and the threshold now."""
+
+    rows: int
+    explored: int
+    share: float | None
+    threshold: float
 
 
 class Summary(Headline):
@@ -46,6 +66,7 @@ class Summary(Headline):
     kind: str
     created: float
     verdict: Verdict
+    warnings: list[Warned]
     sequence: int
     predictions: int
     outcomes: int
@@ -58,6 +79,7 @@ class Summary(Headline):
     silent_since: float | None
     evidence: Sides
     groups: int
+    acted: Acted | None
     keys: int | None
     miscalibrated_keys: CountedSides | None
 
@@ -69,7 +91,7 @@ class Summaries(TypedDict):
 
 
 class Created(TypedDict):
-    """A stream that was made, or was there already."""
+    """A stream that was made, was there already, or was changed."""
 
     name: str
     settings: dict[str, Any]
@@ -92,6 +114,8 @@ class PredictionAnswer(TypedDict):
     raw: float | None
     sequence: int
     answer: str
+    act: NotRequired[bool]
+    propensity: NotRequired[float]
 
 
 class NumberAnswer(TypedDict):
@@ -107,6 +131,62 @@ class NumberAnswer(TypedDict):
     intervals: dict[str, Numbers]
     sequence: int
     answer: str
+
+
+class ClassAnswer(TypedDict):
+    """What became of a row of several classes: the named one, and the probability of each."""
+
+    id: str
+    label: str | int
+    probability: float
+    raw: float
+    probabilities: dict[str, float]
+    sequence: int
+    answer: str
+
+
+class ClassView(TypedDict):
+    """A class: the mean probability given to it, how often it came, was named, and was right."""
+
+    label: str | int
+    mean_prediction: float
+    observed: int
+    frequency: float
+    named: int
+    right: int
+
+
+class Classes(TypedDict):
+    """The classes of a stream, in the order of the scores."""
+
+    rounds: int
+    classes: list[ClassView]
+
+
+class StoredPrediction(TypedDict):
+    """A prediction as it is stored: "waiting", "settled" or "expired", and its outcome."""
+
+    prediction: PredictionAnswer | NumberAnswer | ClassAnswer
+    at: float
+    deadline: float | None
+    by: str | None
+    key: str | int | None
+    status: str
+    outcome: float | int | str | None
+
+
+class Erased(TypedDict):
+    """How many predictions were erased, and the ids of which there was none."""
+
+    erased: int
+    unknown: list[str]
+
+
+class Deleted(TypedDict):
+    """A stream that was deleted, and how many predictions it had made."""
+
+    name: str
+    predictions: int
 
 
 class OutcomeAnswer(TypedDict):
@@ -278,7 +358,7 @@ class WaitingRow(TypedDict):
     raw: float | None
     by: str | None
     key: str | int | None
-    outcome: float | None
+    outcome: float | int | str | None
     forecast: NotRequired[float | None]
     median: NotRequired[float | None]
 

@@ -19,7 +19,7 @@ from calibrant.recalibrate.numbers import PERIODS
 from calibrant.service.problems import Problem, bad_value
 from calibrant.service.stream import models
 from calibrant.service.stream.kinds import Answer, Answered, Inputs, Kind
-from calibrant.service.stream.learners import Learner, OfNumbers
+from calibrant.service.stream.learners import Learner, OfRows
 from calibrant.service.stream.number_measures import NumberMeasures
 from calibrant.service.stream.plain import Real, numbers, reals_of, shown
 
@@ -39,8 +39,8 @@ class Numbers(Kind):
     """Forecasts of a number; with a scale or with quantiles, if the model has them."""
 
     name = "number"
-    title, panels = "forecasts of numbers", "numbers"
-    lacks = frozenset(("silence", "after", "keyed", "watch_keys"))
+    title, panels, model = "forecasts of numbers", "numbers", "Number"
+    lacks = frozenset(("silence", "after", "keyed", "watch_keys", "classes", "act"))
     fields: ClassVar[dict[str, dict[str, Any]]] = {
         "forecast": {"oneOf": [NUMBER, {"type": "null"}], "description": "Null: it is missing."},
         "scale": {
@@ -149,7 +149,7 @@ class Numbers(Kind):
 
     def learner(self, definition: Definition) -> Learner:
         """Return a recalibrator of numbers."""
-        return OfNumbers(
+        return OfRows(
             NumberRecalibrator(
                 definition.levels,
                 periods=PERIODS if definition.periods is None else definition.periods,
@@ -163,7 +163,7 @@ class Numbers(Kind):
 
     def restored(self, parts: Mapping[str, Any], definition: Definition) -> Learner:  # noqa: ARG002
         """Return what learns, from the parts of a snapshot."""
-        return OfNumbers(NumberRecalibrator.from_bytes(parts[OfNumbers.name]))
+        return OfRows(NumberRecalibrator.from_bytes(parts[OfRows.name]))
 
     def measures(self, definition: Definition) -> NumberMeasures:
         """Return a scorecard, a monitor and a history of distributions."""

@@ -17,12 +17,20 @@ from typing import Any, NamedTuple, TypeVar
 
 from calibrant.service.clock import SteadyClock
 from calibrant.service.limits import MOST_QUEUED, MOST_STREAMS
-from calibrant.service.problems import Problem
+from calibrant.service.problems import Problem, bad_value
 from calibrant.service.store.base import Store
-from calibrant.service.store.records import EventRow, Group, Known, StoreError
-from calibrant.service.stream.definition import Definition
-from calibrant.service.stream.snapshots import Snapshots
-from calibrant.service.stream.stream import Outcomes, Predictions, Stream
+from calibrant.service.store.records import (
+    Change,
+    EventRow,
+    Group,
+    Known,
+    SnapshotRow,
+    StoreError,
+)
+from calibrant.service.stream.definition import CHANGEABLE, Definition
+from calibrant.service.stream.retention import Retention
+from calibrant.service.stream.snapshots import Snapshots, pieces
+from calibrant.service.stream.stream import Outcomes, Predictions, Stream, checksum_of
 
 #: Rows of one group, about.
 MOST_IN_GROUP = 20_000
@@ -73,6 +81,7 @@ class Owner:
         self.store, self.clock, self.publish, self.log_failure = store, clock, publish, log_failure
         self.streams: dict[str, Stream] = {}
         self.snapshots = Snapshots(store, log_failure)
+        self.retention = Retention(store, log_failure)
         #: Streams whose state could not be restored from the store, and why.
         self.closed: dict[str, str] = {}
         #: Streams that another process owns by now.
@@ -144,7 +153,8 @@ class Owner:
                 stored, given = found.definition.as_json(), definition.as_json()
                 differ = [key for key, value in stored.items() if given[key] != value]
                 raise Problem(
-                    409, f"stream {name!r} has other settings: {', '.join(differ)}",
+                    409, f"stream {name!r} has other settings: {', '.join(differ)}"
+                    + (" (PATCH changes it)" if differ[0] in CHANGEABLE else ""),
                     field=differ[0], allowed=repr(stored[differ[0]]),
                 )  # fmt: skip
             return found, False
@@ -155,6 +165,73 @@ class Owner:
         event = EventRow(0, name, row.created, "stream.created", "{}")
         self.publish(self.store.write(Group(events=[event])), [name])
         return stream, True
+
+    def change(self, name: str, called: str, changed: dict[str, Any]) -> Stream:
+        """Change the name of a stream, and settings that may change."""
+        stream = self.stream(name)
+        definition = Definition.from_json(stream.definition.as_json() | changed)
+        if called != name and called in [each.name for each in self.store.streams()]:
+            raise Problem(409, f"there is a stream {called!r} already", field="name")
+        altered, before = stream.altered, stream.definition.capacity
+        if definition.capacity != before:
+            if definition.watch_keys:  # the fleet's own monitors have the patience of the first
+                raise bad_value("it cannot change with watch_keys", "capacity", str(before))
+            # It has a place in the log: a replay comes to the same predictions that expire.
+            change = Change(stream.sequence + 1, before, definition.capacity)
+            altered = [*altered, change]
+        self.store.rewrite(stream.row(name=called, definition=definition, altered=altered))
+        stream.definition = stream.engine.definition = definition
+        if altered is not stream.altered:
+            stream.altered = altered
+            stream.replay(altered[-1])
+        if called != name:
+            del self.streams[name]
+            self.streams[called], stream.name = stream, called
+        self.publish([], [name, called])
+        return stream
+
+    def erase(self, name: str, ids: list[str]) -> list[str]:
+        """Erase predictions with their outcomes; return the ids of those that there were.
+
+        Without its rows the log does not give the state any more, and older snapshots may hold
+        what is erased: one of the state as it is then takes the place of all, in one transaction.
+        """
+        stream = self.stream(name)
+        found = [*self.store.known(stream.number, ids).predictions]
+        if not found:
+            return []
+        self._leave_alone(stream)
+        try:
+            stream.engine.erase(found)
+            *origin, last = pieces(blob := stream.engine.to_bytes())
+            now = self.clock.now()
+            row = stream.row(trimmed=stream.sequence)
+            sum_ = checksum_of(blob)
+            self.store.rewrite(
+                row, found, origin, SnapshotRow(stream.number, stream.sequence, now, last, sum_)
+            )
+        except Exception as error:
+            self._take_back([], {name: stream}, error)
+            raise
+        stream.trim(stream.sequence)
+        stream.kept, stream.kept_at, stream.kept_bytes = stream.sequence, now, len(blob)
+        self.measure({name: stream})
+        return found
+
+    def drop(self, name: str) -> Stream:
+        """Delete a stream; its rows are deleted bit by bit."""
+        stream = self.stream(name)
+        event = self.store.drop_stream(stream.number, name, self.clock.now())
+        self._leave_alone(stream)
+        del self.streams[name]
+        self.retention.has_dropped = True
+        self.publish([event], [name])
+        return stream
+
+    def _leave_alone(self, stream: Stream) -> None:
+        """Give up the snapshot of a stream that is being taken, and what is being trimmed."""
+        self.snapshots.forget(stream)
+        self.retention.forget(stream)
 
     def adopt(self, stream: Stream) -> None:
         """Own one more stream, which has been restored; events that are missing are stored."""
@@ -175,7 +252,8 @@ class Owner:
         while True:
             with self._wake:
                 while not self._queue and not self._ends:
-                    if not self._wake.wait(timeout=self.snapshots.patience):
+                    idle = 0.0 if self.retention.is_at_work else self.snapshots.patience
+                    if not self._wake.wait(timeout=idle):
                         break
                 items, ends = self._take(), self._ends and not self._queue
             try:
@@ -185,9 +263,11 @@ class Owner:
                 for item in items:
                     if isinstance(item, Question):
                         deliver([(item.awaited, result_of(item.ask))])
-                found = (each for name, each in self.streams.items() if name not in self.closed)
+                found = [each for name, each in self.streams.items() if name not in self.closed]
                 step = self.snapshots.finish if ends else self.snapshots.step
-                step(found, self.clock.now())
+                step(iter(found), self.clock.now())
+                if not ends:
+                    self.retention.step(found, self.clock.now())
             except Exception as error:  # whatever it is, the next requests are to be answered
                 self.log_failure(f"{type(error).__name__}: {error}")
                 failed = Problem(500, "the service failed; its log says how")

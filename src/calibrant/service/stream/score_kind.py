@@ -11,6 +11,7 @@ from calibrant import Fleet, Recalibrator
 from calibrant._kernels.rounds.round import Round
 from calibrant.service.problems import bad_value
 from calibrant.service.stream import models
+from calibrant.service.stream.decisions import decided
 from calibrant.service.stream.key_watch import KeyWatch
 from calibrant.service.stream.kinds import Answer, Answered, Inputs, Kind
 from calibrant.service.stream.learners import ByKey, Learner, OneForAll
@@ -24,7 +25,7 @@ LARGEST = sys.float_info.max
 OUTCOME = Real("outcome", "a number in [0, 1], true or false", 0.0, 1.0, (bool,))
 #: What a score may be.
 SCORES = {
-    "probability": Real("score", "a number in [0, 1]", 0.0, 1.0),
+    "probability": Real("score", "a number in [0, 1]; divide percents by 100", 0.0, 1.0),
     "logit": Real("score", "a finite number", -LARGEST, LARGEST),
     "margin": Real("score", "a finite number", -LARGEST, LARGEST),
 }
@@ -33,8 +34,8 @@ SCORES = {
 class Scores(Kind):
     """Scores of one event; the three kinds differ in what a score is."""
 
-    title, panels = "scores of an event", "scores"
-    lacks = frozenset(("levels", "periods", "bounds"))
+    title, panels, model = "scores of an event", "scores", "Score"
+    lacks = frozenset(("levels", "periods", "bounds", "classes"))
     fields: ClassVar[dict[str, dict[str, Any]]] = {
         "score": {"type": "number", "description": "In [0, 1] for probabilities."}
     }
@@ -94,11 +95,12 @@ class Scores(Kind):
         found: list[models.PredictionAnswer] = [
             {
                 "id": row.id,
-                "probability": row.probability,  # type: ignore[typeddict-item]
-                "smooth": row.smooth,  # type: ignore[typeddict-item]
+                "probability": row.probability,
+                "smooth": row.smooth,
                 "raw": own,
                 "sequence": row.sequence,
                 "answer": answer,
+                **decided(row.predicted),  # type: ignore[typeddict-item]
             }
             for (row, answer), own in zip(answers, raw, strict=True)
         ]

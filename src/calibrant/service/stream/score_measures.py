@@ -9,9 +9,11 @@ import numpy as np
 
 from calibrant import Monitor
 from calibrant._checks import Floats
+from calibrant.checks import Finding
 from calibrant.measures import Scorecard
 from calibrant.rounds import Settled
 from calibrant.service.stream import models
+from calibrant.service.stream.doubts import RowSample
 from calibrant.service.stream.events import episode_json
 from calibrant.service.stream.history import History
 from calibrant.service.stream.measures import EpisodeChange, Measures, Timed, watch
@@ -36,7 +38,7 @@ class ScoreMeasures(Measures):
         self.raw_card: Scorecard | None = None
         if definition.kind != "margin":
             self.raw_monitor, self.raw_card = definition.monitor(), Scorecard()
-        self.buckets = History()
+        self.buckets, self.sample = History(), RowSample()
 
     @property
     def monitors(self) -> dict[str, Monitor]:
@@ -53,6 +55,7 @@ class ScoreMeasures(Measures):
     ) -> list[EpisodeChange]:
         """Measure settled rows, and show all steps to the monitors."""
         y, came = rows.outcome, steps.rows.outcome
+        self.sample.take(steps.rows)
         found, evidence = watch("calibrated", self.monitor, steps, steps.rows.expected, came)
         raw = evidence_raw = np.full(len(rows), np.nan)
         if self.raw_monitor is not None:
@@ -108,6 +111,10 @@ class ScoreMeasures(Measures):
             "calibrated": curve(self.card, bins, level),
         }
 
+    def findings(self, *, has_silence: bool) -> list[Finding]:
+        """Return what checks find in a sample of the rows."""
+        return self.sample.findings(has_silence=has_silence)
+
     def history(self, points: int) -> models.HistoryView:
         """Return what was predicted and observed through time."""
         columns: dict[str, Any] = {
@@ -129,6 +136,7 @@ class ScoreMeasures(Measures):
         parts = {
             "monitor": self.monitor, "raw_monitor": self.raw_monitor, "card": self.card,
             "smooth_card": self.smooth_card, "raw_card": self.raw_card, "history": self.buckets,
+            "sample": self.sample,
         }  # fmt: skip
         return {name: part for name, part in parts.items() if part is not None}
 
@@ -141,6 +149,8 @@ class ScoreMeasures(Measures):
             self.raw_monitor = Monitor.from_bytes(parts["raw_monitor"])
             self.raw_card = Scorecard.from_bytes(parts["raw_card"])
         self.buckets = History.from_bytes(bytes(parts["history"]))
+        if "sample" in parts:  # a state that was adopted before has none
+            self.sample = RowSample.from_bytes(bytes(parts["sample"]))
 
 
 def measures(card: Scorecard | None) -> models.Measures | None:

@@ -68,6 +68,10 @@ class Snapshots:
     def release(self, stream: Stream, now: float) -> None:
         """Take the last snapshot of a stream that another process will own."""
         self._take_all([stream], now)
+        self.forget(stream)
+
+    def forget(self, stream: Stream) -> None:
+        """Give up the snapshot that is being taken, if it is of this stream."""
         if self._taken is not None and self._taken[0] is stream:
             self._taken = self._made = None
 
@@ -143,3 +147,9 @@ def is_due(stream: Stream, now: float) -> bool:
     seconds = now - stream.kept_at
     is_time = rows >= times * SNAPSHOT_ROWS or seconds >= times * SNAPSHOT_SECONDS
     return rows > 0 and is_time
+
+
+def pieces(blob: bytes) -> Iterator[bytes]:
+    """Return a state as it is stored."""
+    for start in range(0, len(blob), PIECE):
+        yield blob[start : start + PIECE]

@@ -7,8 +7,8 @@ what earlier requests of the same group have added.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from itertools import repeat
@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from calibrant.service.store.base import Store
 from calibrant.service.store.records import (
+    Change,
     EventRow,
     Group,
     Known,
@@ -75,16 +76,54 @@ class Stream:
         settings = json.loads(row.settings)
         #: What is known of the state that it was adopted from, if it was.
         self.adopted: dict[str, Any] | None = settings.pop("adopted", None)
+        #: The row from which on the log is whole: some before it were erased, or are too old.
+        self.trimmed: int = settings.pop("trimmed", 0)
+        #: Changes of the capacity, which are part of the log.
+        self.altered = [Change(*each) for each in settings.pop("altered", [])]
         self.definition = Definition.from_json(settings)
-        self.engine = Engine(self.definition)
+        self.engine = Engine(self.definition_at(0))
         #: The sequence of the last row, and of the last snapshot.
         self.sequence = self.kept = 0
         #: When it was last time for a snapshot, and how large that was.
         self.kept_at, self.kept_bytes = now, 0
         #: Whether there was an event that many wait, and that outcomes stopped.
         self.is_busy = self.is_silent = False
+        #: Since the start: predictions asked for, those that another score was stored for, and
+        #: outcomes of predictions that had expired.
+        self.asked = self.conflicts = self.too_late = 0
         #: What began or ended and is not stored as an event yet.
         self.changes: list[EpisodeChange | KeyChange] = []
+
+    def definition_at(self, sequence: int) -> Definition:
+        """Return the settings as they were after a row."""
+        later = [each.before for each in self.altered if each.sequence > sequence]
+        return replace(self.definition, capacity=later[0]) if later else self.definition
+
+    def row(self, **changed: Any) -> StreamRow:
+        """Return the stream as it is stored, with another name, definition and the like."""
+        now: dict[str, Any] = {
+            "name": self.name, "definition": self.definition, "trimmed": self.trimmed,
+            "altered": self.altered, **changed,
+        }  # fmt: skip
+        settings = now["definition"].as_json()
+        if self.adopted is not None:
+            settings["adopted"] = self.adopted
+        if now["trimmed"]:
+            settings["trimmed"] = now["trimmed"]
+        if altered := [each for each in now["altered"] if each.sequence > now["trimmed"]]:
+            settings["altered"] = altered
+        text = json.dumps(settings, sort_keys=True)
+        return StreamRow(self.number, now["name"], text, self.created)
+
+    def trim(self, sequence: int) -> None:
+        """Note from which row on the log is whole."""
+        self.trimmed = sequence
+        self.altered = [each for each in self.altered if each.sequence > sequence]
+
+    def last_sequence(self, store: Store) -> int:
+        """Return where the log ends."""
+        altered = [each.sequence for each in self.altered]
+        return max(store.last_sequence(self.number), self.trimmed, *altered)
 
     # -- requests -------------------------------------------------------------------------------
 
@@ -109,7 +148,9 @@ class Stream:
             found, answer = stored[id_], "applied"
             if fresh.get(id_) != row:
                 answer = "repeated" if is_same(found, request, row) else "conflict"
+                self.conflicts += answer == "conflict"
             answers.append((found, answer))
+        self.asked += len(answers)
         return answers
 
     def _predict_fresh(
@@ -171,7 +212,27 @@ class Stream:
                 answers[row] = final
             else:
                 answers[row] = "repeated" if final == request.outcomes[row] else "conflict"
+        self.too_late += answers.count("expired")
         return answers
+
+    def stored(self, id_: str, known: Known) -> Mapping[str, Any] | None:
+        """Return what is known of a prediction by its id; None if there is none."""
+        row = known.predictions.get(id_)
+        if row is None:
+            return None
+        outcome: float | str | None = self._outcome_of(id_, "unknown", known)
+        status = "settled"
+        if id_ in self.engine.book.known:
+            status, outcome = "waiting", known.outcomes.get(id_)
+        elif isinstance(outcome, str):
+            status, outcome = "expired", None
+        (shown,) = self.definition.of_kind.shown([(row, "repeated")], self.definition)
+        key = None if row.key is None else keys_of_text([row.key])[0]
+        label = None if outcome is None else self.definition.of_kind.label(outcome, self.definition)
+        return {
+            "prediction": shown, "at": row.at, "deadline": row.deadline, "by": row.by, "key": key,
+            "status": status, "outcome": label,
+        }  # fmt: skip
 
     def _outcome_of(self, id_: str, answer: str, known: Known) -> float | str:
         """Return the outcome of an id that does not wait, or the answer where it has none."""
@@ -211,26 +272,28 @@ class Stream:
         Yields the sequence reached, now and then. Raises StoreError if the log does not give what
         was answered.
         """
-        self.engine, self.sequence = Engine(self.definition), 0
+        self.engine, self.sequence = Engine(self.definition_at(0)), 0
         changes: list[EpisodeChange | KeyChange] = []
         for snapshot in store.snapshots(self.number):
             if checksum_of(snapshot.blob) != snapshot.checksum:
                 continue
             try:
-                self.engine = Engine.from_bytes(snapshot.blob, self.definition)
+                definition = self.definition_at(snapshot.sequence)
+                self.engine = Engine.from_bytes(snapshot.blob, definition)
             except ValueError:
                 continue
             self.sequence, self.kept_bytes = snapshot.sequence, len(snapshot.blob)
             break
         else:
-            if self.adopted is not None:
+            if self.adopted is not None or self.trimmed:
+                what = "state that it was adopted from" if not self.trimmed else "snapshot"
                 raise StoreError(
-                    f"stream {self.name}: the state that it was adopted from is missing or "
-                    "damaged, and the log continues from there"
+                    f"stream {self.name}: the {what} is missing or damaged, and the log continues "
+                    "from there"
                 )
         self.kept = self.sequence
         with collection_paused():
-            for batch in store.log(self.number, self.sequence):
+            for batch in self.logged(store):
                 self.replay(batch)
                 changes += self.engine.measure(PORTION)
                 yield self.sequence
@@ -247,23 +310,37 @@ class Stream:
         self.is_busy = store.last_event_of(self.name, "pending") == "pending.high"
         self.is_silent = store.last_event_of(self.name, "outcomes") == "outcomes.silent"
 
-    def replay(self, batch: LoggedPredictions | LoggedOutcomes) -> None:
+    def logged(self, store: Store) -> Iterator[LoggedPredictions | LoggedOutcomes | Change]:
+        """Return the log after the row that is reached, with the changes that are part of it."""
+        altered = [each for each in self.altered if each.sequence > self.sequence]
+        for batch in store.log(self.number, self.sequence):
+            while altered and altered[0].sequence < batch.sequence[0]:
+                yield altered.pop(0)
+            yield batch
+        yield from altered
+
+    def replay(self, batch: LoggedPredictions | LoggedOutcomes | Change) -> None:
         """Do what the log says once more."""
-        first, last = batch.sequence[0], batch.sequence[-1]
-        if first != self.sequence + 1 or last != self.sequence + len(batch.sequence):
+        if isinstance(batch, Change) and batch.sequence == self.sequence + 1:
+            self.engine.set_capacity(batch.after)
+            self.sequence += 1
+            return
+        numbers = (batch.sequence,) if isinstance(batch, Change) else batch.sequence
+        first, last = numbers[0], numbers[-1]
+        if first != self.sequence + 1 or last != self.sequence + len(numbers):
             raise StoreError(
                 f"stream {self.name}: rows after {self.sequence} are missing from the log"
             )
         if isinstance(batch, LoggedPredictions):
             is_same = self._predict_again(batch)
         else:
+            assert isinstance(batch, LoggedOutcomes)
             answers = self.engine.learn(list(batch.id), list(batch.outcome), batch.at)
             is_same = answers.count("applied") == len(answers)
         if not is_same:
             raise StoreError(
-                f"stream {self.name}: a replay of rows {batch.sequence[0]} to "
-                f"{batch.sequence[-1]} does not give what was answered; was the log changed, or "
-                "written by another version of calibrant?"
+                f"stream {self.name}: a replay of rows {first} to {last} does not give what was "
+                "answered; was the log changed, or written by another version of calibrant?"
             )
         self.sequence = last
 

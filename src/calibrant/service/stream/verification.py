@@ -35,6 +35,7 @@ def check_store(store: Store, say: Callable[[str], None]) -> list[str]:
 
 def check_stream(store: Store, row: StreamRow, say: Callable[[str], None]) -> list[str]:
     """Return what is wrong with one stream."""
+    stream = Stream(row, 0.0)
     wrong, snapshots = [], {}
     for snapshot in store.snapshots(row.number):
         if checksum_of(snapshot.blob) != snapshot.checksum:
@@ -42,16 +43,18 @@ def check_stream(store: Store, row: StreamRow, say: Callable[[str], None]) -> li
                 f"stream {row.name}: the snapshot at row {snapshot.sequence:,} is damaged; "
                 "a start uses the one before, or replays from the first row"
             )
-        else:
+        elif snapshot.sequence >= stream.trimmed:
             snapshots[snapshot.sequence] = snapshot.blob
-    stream = Stream(row, 0.0)
-    if stream.adopted is not None:
-        origin = snapshots.pop(0, None)
-        if origin is None:
-            return [*wrong, f"stream {row.name}: the state that it was adopted from is missing"]
-        stream.engine = Engine.from_bytes(origin, stream.definition)
-    end, reported = store.last_sequence(row.number), 0
-    for batch in store.log(row.number, 0):
+    if stream.adopted is not None or stream.trimmed:
+        # Without its first rows, a log is replayed from the oldest snapshot.
+        base = min(snapshots, default=None)
+        if base is None or (base and not stream.trimmed):
+            what = "snapshot" if stream.trimmed else "state that it was adopted from"
+            return [*wrong, f"stream {row.name}: the {what} is missing"]
+        stream.engine = Engine.from_bytes(snapshots.pop(base), stream.definition_at(base))
+        stream.sequence = base
+    end, reported = stream.last_sequence(store), stream.sequence
+    for batch in stream.logged(store):
         stream.replay(batch)
         stream.engine.measure(STEP)
         if stream.sequence - reported >= STEP:

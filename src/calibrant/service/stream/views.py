@@ -10,13 +10,16 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from calibrant.checks import Finding
 from calibrant.fleet import FleetMonitor, KnownKey
 from calibrant.service.problems import Problem
 from calibrant.service.stream import models
+from calibrant.service.stream.class_measures import ClassMeasures
+from calibrant.service.stream.doubts import doubts
 from calibrant.service.stream.engine import Engine
 from calibrant.service.stream.events import key_json
 from calibrant.service.stream.keys import Key
-from calibrant.service.stream.learners import ByKey, OfNumbers
+from calibrant.service.stream.learners import ByKey, OfRows
 from calibrant.service.stream.measures import Measures
 from calibrant.service.stream.number_measures import NumberMeasures
 from calibrant.service.stream.plain import number
@@ -33,12 +36,13 @@ FEW = 100
 def summary(stream: Stream) -> models.Summary:
     """Return how a stream is going."""
     engine, tallies = stream.engine, stream.engine.tallies
-    monitors = engine.measures.monitors
+    monitors, findings = engine.measures.monitors, doubts(stream)
     return {
         "name": stream.name,
         "kind": stream.definition.kind,
         "created": stream.created,
-        "verdict": verdict(engine),
+        "verdict": verdict(engine, findings),
+        "warnings": [cast(models.Warned, each.as_object()) for each in findings],
         "sequence": stream.sequence,
         "predictions": tallies.predictions,
         "outcomes": tallies.outcomes,
@@ -55,6 +59,7 @@ def summary(stream: Stream) -> models.Summary:
             "calibrated": monitors["calibrated"].evidence,
         },
         "groups": len(tallies.groups),
+        "acted": acted(engine),
         "keys": len(engine.learner.fleet) if isinstance(engine.learner, ByKey) else None,
         "miscalibrated_keys": count_miscalibrated(engine),
     }
@@ -66,19 +71,23 @@ def detail(stream: Stream) -> models.Detail:
     return {**summary(stream), "settings": settings, "adopted": stream.adopted}
 
 
-def verdict(engine: Engine) -> models.Verdict:
-    """Return whether a stream is calibrated, with a sentence."""
+def verdict(engine: Engine, findings: list[Finding]) -> models.Verdict:
+    """Return whether a stream is calibrated, with a sentence; never over an open warning."""
     rows, few = engine.tallies.settled, engine.tallies.settled < FEW
     state = "new" if few else state_of(engine, "calibrated")
     if few:
         words = f"{rows:,} outcomes so far: too few for a verdict."
     elif state == "miscalibrated":
         words = in_trouble(engine)
+    elif findings:
+        words = f"No evidence of miscalibration in {rows:,} rounds, but they may mislead."
     else:
         words = f"No evidence of miscalibration in {rows:,} rounds."
         past = len(engine.measures.episodes("calibrated"))
         if past:
             words += f" Past episodes: {past}."
+    if findings and state != "miscalibrated":
+        state = "doubtful"
     raw = None
     if "raw" in engine.measures.monitors:
         raw = "new" if few else state_of(engine, "raw")
@@ -120,6 +129,17 @@ def count_miscalibrated(engine: Engine) -> models.CountedSides | None:
     return {"raw": None if raw is None else len(raw), "calibrated": calibrated}
 
 
+def acted(engine: Engine) -> models.Acted | None:
+    """Return how many predictions were to be acted on; None where nothing is decided."""
+    if engine.decisions is None:
+        return None
+    decider, made = engine.decisions.decider, engine.tallies.predictions
+    return {
+        "rows": decider.acted, "explored": decider.explored,
+        "share": decider.acted / made if made else None, "threshold": decider.threshold,
+    }  # fmt: skip
+
+
 def scorecard(stream: Stream) -> Mapping[str, Any]:
     """Return all measures of a stream."""
     return stream.engine.measures.scorecard()
@@ -133,6 +153,11 @@ def reliability(stream: Stream, bins: int, level: float) -> models.Reliability:
 def coverage(stream: Stream) -> models.Coverage:
     """Return what the quantiles of a stream of numbers cover."""
     return measured_as(stream, NumberMeasures, "/reliability").coverage()
+
+
+def classes(stream: Stream) -> models.Classes:
+    """Return the classes of a stream."""
+    return measured_as(stream, ClassMeasures, "/scorecard").classes()
 
 
 def fan(stream: Stream, points: int) -> models.Fan:
@@ -153,7 +178,7 @@ def measured_as(stream: Stream, kind: type[T], instead: str) -> T:
 def score_map(stream: Stream, points: int, by: str | None, key: str | None) -> models.ScoreMap:
     """Return the map from score to probability as it is now, of a group or a key if named."""
     engine, kind = stream.engine, stream.definition.kind
-    if isinstance(engine.learner, OfNumbers):
+    if isinstance(engine.learner, OfRows):
         raise Problem(404, f"stream {stream.name!r} is of kind {kind!r}, which has no such map")
     low, high = (0.0, 1.0) if kind == "probability" else engine.tallies.range or (-3.0, 3.0)
     scores = np.linspace(low, high, points)
@@ -186,7 +211,8 @@ def pending(stream: Stream, limit: int) -> models.Pending:
             **settings.of_kind.waiting(each),
             "by": None if settings.keyed else cast(Any, book.rule.group_of(each)),
             "key": book.rule.group_of(each) if settings.keyed else None,
-            "outcome": number(each.outcome),
+            "outcome": None if math.isnan(each.outcome) else settings.of_kind.label(
+                each.outcome, settings),
         }
         for id_, each in islice(waiting, limit)
     ]  # fmt: skip

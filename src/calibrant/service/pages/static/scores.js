@@ -61,6 +61,7 @@ const figures = (stream) => ({
   "mean outcome": showShare(stream.mean_outcome),
   "error, raw score": showShare(stream.error.raw),
   "error, calibrated": showShare(stream.error.calibrated),
+  ...(stream.acted ? { "acted on": showShare(stream.acted.share), "act from": showShare(stream.acted.threshold) } : {}),
 });
 
 export const panels = {

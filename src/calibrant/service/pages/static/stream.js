@@ -11,7 +11,7 @@ const { panels: own } = await import(`./${main.dataset.panels}.js`);
 const base = `/v1/streams/${encodeURIComponent(main.dataset.stream)}`;
 
 function showSummary(stream) {
-  showVerdict(find("verdict"), stream.verdict);
+  showVerdict(find("verdict"), stream);
   showNumbers(find("numbers"), {
     predictions: showNumber(stream.predictions),
     "settled": showNumber(stream.settled),

@@ -28,7 +28,7 @@ function show(stream) {
   });
   const box = boxes.get(stream.name);
   const hadFocus = box.contains(document.activeElement);
-  showVerdict(box, stream.verdict, element("h2", "", link));
+  showVerdict(box, stream, element("h2", "", link));
   if (stream.silent_since !== null) box.append(element("p", "silent", "Outcomes have stopped"));
   box.append(numbers);
   if (hadFocus) link.focus();

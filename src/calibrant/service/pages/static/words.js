@@ -6,6 +6,7 @@ import { showNumber } from "./scales.js";
 const VERDICTS = {
   calibrated: ["better", "✓", "Calibrated"],
   miscalibrated: ["worse", "!", "Not calibrated"],
+  doubtful: ["unknown", "!", "Doubtful"],
   new: ["unknown", "?", "Too early to tell"],
 };
 
@@ -20,14 +21,15 @@ export function element(name, className, ...children) {
   return made;
 }
 
-/** Fill the box of a verdict. */
-export function showVerdict(box, verdict, ...more) {
+/** Fill the box of a stream's verdict, with the warnings below. */
+export function showVerdict(box, { verdict, warnings }, ...more) {
   const [tone, sign, word] = VERDICTS[verdict.state];
   const mark = element("span", "sign", sign);
   mark.setAttribute("aria-hidden", "true");
   const line = element("p", "word", mark, element("span", "", word));
   box.className = `verdict ${tone}`;
-  box.replaceChildren(...more, line, element("p", "", verdict.words));
+  const words = [verdict.words, ...warnings.map((each) => each.message)];
+  box.replaceChildren(...more, line, ...words.map((each) => element("p", "", each)));
 }
 
 /** Fill a list of names with numbers below them. */
