@@ -196,10 +196,10 @@ def learn_batch(twin, rows, is_revised=False):
     (a, b), _ = fit(np.array([1.0, 0.0]), 10 * np.eye(2), features, 0, outcomes, 1.0, 1e-9, 0.0)
     placed = np.clip(1 / (1 + np.exp(-(a * x + b))), 1e-9, 1 - 1e-9)
     key = scramble(scramble(twin.seed))
-    for (predicted, predicted, _), mean, outcome in zip(
+    for (predicted, placed_at, _), mean, outcome in zip(
         rows, placed.tolist(), outcomes.tolist(), strict=True
     ):
-        if predicted is None:
+        if placed_at is None:
             continue
         points, weights = twin.safe.place(mean)
         drawn = scramble((key + (predicted.number + 1) * 0x9E3779B97F4A7C15) & MASK) >> 11

@@ -144,7 +144,7 @@ def test_regions_in_turn_are_forecast():
     excess = np.mean(q * np.log(q / predicted) + (1 - q) * np.log((1 - q) / (1 - predicted)))
     blind = np.mean(q * (1 - q)) * offsets.var() / 2
     assert excess < blind / 2
-    assert recalibrator.weights()[0].estimates == "a forecast from the levels of the last 4 batches"
+    assert recalibrator.weights()[0].words == "a forecast from the levels of the last 4 batches"
 
 
 def test_saved_levels_that_cannot_be():
@@ -174,7 +174,7 @@ def test_weights_are_told_in_batches():
     truth = 1 / (1 + np.exp(-np.log(scores / (1 - scores)) - offset))
     outcomes = (random.random(30_000) < truth).astype(float)
     monthly(scores, outcomes, 3_000, recalibrator)
-    assert recalibrator.weights()[0].estimates == "the last batch, 3,000 outcomes"
+    assert recalibrator.weights()[0].words == "the last batch, 3,000 outcomes"
 
 
 def test_what_is_deferred_is_saved_and_asked_for():

@@ -275,8 +275,9 @@ class Groups:
     def learn_batch(self, pending: Sequence[StagedRound], outcomes: Floats) -> None:
         """Learn outcomes of rounds that waited together, in this order, after the whole.
 
-        Each stage learns from what the stages before it say after the batch, but for what groups
-        have learned from it: these are a few rows each, which they know by now.
+        Each stage learns from what the stages before it say after the batch. Of the groups' own
+        estimates, what they said before they learned counts: a group has few rows of a batch, and
+        would fit them too well.
         """
         means = np.array([each.rounds[0].after for each in pending])
         dispersed = pending[0].rounds[0].dispersed
@@ -625,7 +626,7 @@ class OwnStages:
         outcomes: Floats,
         dispersed: float,
     ) -> None:
-        """Learn a batch, of which the group's estimates were `predicted`, and would be `estimates` now."""
+        """Learn a batch; the group's estimates were `predicted`, and would be `estimates` now."""
         owns = [each.own for each in begun]
         means = np.array([each.mean for each in owns])
         self.own._finish_batch(owns, outcomes, placed=off_grid(len(begun)))

@@ -32,6 +32,10 @@ the batch, moved by a fit of slope and offset to it, with a prior of precision 1
 batch had in common is not charged to the points at which it was predicted before anybody could know
 of it. Each row is placed, drawn and learned after the one before it, as a round whose outcome came
 at once. `docs/safe-proof.md` says what holds then.
+
+Where the scores are the means of another mixture, as in groups, these are revised: the batch is
+learned from what that mixture says of it after it has learned the batch itself, or both would take up
+what the rows had in common. A change is then for that mixture to notice.
 """
 
 from libc.math cimport M_PI, exp, fabs, log, log1p, pow, sqrt
