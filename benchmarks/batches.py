@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
 from benchmarks.tables import table
-from calibrant import Recalibrator
+from calibrant import Fleet, Recalibrator
 from calibrant.measures import cal2
 
 TITLE = "Labels that come in batches"
@@ -18,6 +18,13 @@ SEEDS = range(20, 25)
 OTHER_SIZE, OTHER_MONTHS = 700, 60
 WINDOWS = {"Platt, 1": 1, "Platt, 3": 3, "Platt, 6": 6, "Platt, all": 10**6}
 CUTS = (1, 10, 100)
+KEYED_SEEDS, KEYED_MONTHS = range(20, 23), 24
+KEYED = {
+    "5 groups": (lambda seed: Recalibrator(seed=seed), 5),
+    "100 groups": (lambda seed: Recalibrator(seed=seed), 100),
+    "Fleet, 5 keys": (Fleet, 5),
+    "Fleet, 1,000 keys": (Fleet, 1_000),
+}
 
 
 def sigmoid(x):
@@ -168,6 +175,21 @@ def played(batches, late, seed, cut=None):
     return predictions
 
 
+def played_by_key(batches, seed, keys, make):
+    """Return what a model predicts whose rows have keys that say nothing, drawn from so many."""
+    random = np.random.default_rng(seed)
+    model, predictions, first = make(seed), [], 0
+    for scores, outcomes, _ in batches:
+        ids, names = np.arange(first, first + len(scores)), random.integers(0, keys, len(scores))
+        first += len(scores)
+        if isinstance(model, Fleet):
+            predictions.append(model.predict_many(names, scores, ids=ids))
+        else:
+            predictions.append(model.predict_many(scores, ids=ids, by=names.tolist()))
+        model.update_many(outcomes, ids=ids)
+    return predictions
+
+
 # -- tables ---------------------------------------------------------------------------------------
 
 
@@ -229,5 +251,28 @@ def tables(progress):
     yield table(
         "The same labels in smaller calls, 300 a batch",
         ["stream", "one call", *(f"{cut} a call" for cut in CUTS)],
+        rows,
+    )
+    yield by_key(progress)
+
+
+def by_key(progress):
+    """Return the table of groups and keys that are alike."""
+    rows = []
+    for kind in KINDS:
+        progress(f"batches: {kind}, keys")
+        streams = {seed: made(kind, 3_000, KEYED_MONTHS, seed) for seed in KEYED_SEEDS}
+        each = [[loss(played(batches, 0, seed), batches) for seed, batches in streams.items()]]
+        for make, keys in KEYED.values():
+            each.append(
+                [
+                    loss(played_by_key(batches, seed, keys, make), batches)
+                    for seed, batches in streams.items()
+                ]
+            )
+        rows.append([kind, *(f"{np.mean(losses):.1f}" for losses in each)])
+    return table(
+        "Groups and keys that are alike, 3,000 a batch",
+        ["stream", "Recalibrator", *KEYED],
         rows,
     )

@@ -3,8 +3,9 @@
 A learned opponent (`calibrant.streams.Learned`) is a recurrent network of a few hundred numbers. An
 evolution strategy with mirrored samples (Salimans and others 2017) starts from one that is greedy,
 and moves them to where Cal2 is larger, by games against forecasters of ever new seeds. The best of
-all generations, by seeds of their own, is written to `src/calibrant/streams/learned.json`. That of
-Zoom had ``--against zoom --games 40000``, then ``--rounds 100000 --games 1000 --further``.
+all generations takes its place in `src/calibrant/streams/learned.json` if, by seeds of their own,
+it is stronger than those that are there. That of Zoom had ``--against zoom --games 40000``, then
+``--rounds 100000 --games 1000 --further``.
 """
 
 import argparse
@@ -23,6 +24,7 @@ ROUNDS = 10_000
 PAIRS = 12  # mirrored samples of a generation
 SPREAD, RATE = 0.2, 0.3
 SEES, NEURONS = 12, 8
+FRESH = range(100, 110)  # seeds that nothing was chosen by
 GREEDY = NEURONS * (SEES + NEURONS + 1) + 7  # the weight of what Greedy would do in the outcome
 
 
@@ -93,8 +95,14 @@ def main(arguments=None):
     found = json.loads(FILE.read_text())
     for against in given.against or GAMES:
         start = found[against] if given.further else None
-        genes = evolve(against, given.games, given.seed, rounds=given.rounds, start=start)
-        found[against] = [round(float(gene), 4) for gene in genes]
+        genes = np.round(
+            evolve(against, given.games, given.seed, rounds=given.rounds, start=start), 4
+        )
+        # Who was evolved against events may be the strongest against scores, too.
+        rivals = [genes, *(np.array(each) for each in found.values())]
+        reached = [fitness(each, against, FRESH, given.rounds) for each in rivals]
+        print(f"{against}: Cal2 {reached[0]:.1f}, of those that are there {reached[1:]}")
+        found[against] = rivals[int(np.argmax(reached))].tolist()
         FILE.write_text(json.dumps(found) + "\n")
 
 

@@ -20,8 +20,9 @@ from calibrant.streams import Chaser, Contrarian, Drag, Greedy, Learned, March, 
 
 TITLE = "Hostile streams"
 HORIZONS = {10**4: 10, 10**5: 10, 10**6: 3}  # with the number of seeds
-SLOW = {10**4: 5, 10**5: 3, 10**6: 1}  # where rounds are played in Python
-LONG = ("Drag", "Learned")  # the longest of these games only for the strongest
+# Where rounds are played in Python, games are fewer, and the longest only for some opponents.
+SLOW = {10**4: 5, 10**5: 3}
+STRONGEST = {"Drag": HORIZONS, "Learned": HORIZONS, "Centre": {10**4: 10, 10**5: 10, 10**6: 1}}
 FIRST_SEED = 50
 
 FORECASTERS = {
@@ -195,12 +196,12 @@ def tables(progress):
         rows = []
         for opponent, game in games.items():
             row = [opponent]
-            for horizon, count in SLOW.items():
-                if horizon > 10**5 and opponent not in LONG:
+            counts = STRONGEST.get(opponent, SLOW)
+            for horizon in HORIZONS:
+                if horizon not in counts:
                     row.append("-")
                     continue
                 progress(f"hostile streams: {title}, {opponent}, {horizon:,}")
-                row.append(error_of(game(horizon, seed) for seed in seeds(count)))
+                row.append(error_of(game(horizon, seed) for seed in seeds(counts[horizon])))
             rows.append(row)
-        head = [f"{horizon:,}" for horizon in SLOW]
         yield table(f"{title}: Cal2 in the mean, and at the worst", ["opponent", *head], rows)

@@ -75,3 +75,29 @@ def test_the_whole_that_learns_from_some_rounds(late):
     play_both(fleet, twin, (keys.tolist(), scores, outcomes), late)
     assert twin.whole.heard is not None
     assert twin.whole.learned < 700
+
+
+@pytest.mark.parametrize("before", [0, 2**16 - 100])
+def test_batches_agree_with_the_twin(before):
+    """Months of 150 rows, with parents and a surprise; later on, the whole learns from few."""
+    fleet, twin = Fleet(6), NaiveFleet("probability", 6)
+    arrays = fleet.shard_arrays(0)
+    arrays["counts"][0] = twin.whole.predictions = before
+    fleet = Fleet.from_shards({"seed": 6, "kind": "probability"}, {0: arrays})
+    random = np.random.default_rng(1)
+    for month in range(5):
+        keys, scores = random.integers(0, 9, 150).tolist(), random.uniform(0.05, 0.95, 150)
+        parents = [key % 2 for key in keys]
+        truth = scores**2 if month < 3 else 1 - scores
+        outcomes = (random.random(150) < truth).astype(float)
+        rows = list(range(before + 150 * month, before + 150 * month + 150))
+        predicted = fleet.predict_many(keys, scores, ids=rows, parents=parents)
+        wanted = [
+            twin.predict(*row)[1] for row in zip(keys, scores.tolist(), rows, parents, strict=True)
+        ]
+        np.testing.assert_allclose(predicted, wanted, rtol=1e-6)
+        fleet.update_many(outcomes, ids=rows)
+        twin.update_many(outcomes.tolist(), rows)
+    arrays = fleet.shard_arrays(0)
+    np.testing.assert_allclose(arrays["batches"][:24], twin.whole.dispersion.spread, rtol=1e-6)
+    Fleet.from_shards({"seed": 6, "kind": "probability"}, {0: arrays})

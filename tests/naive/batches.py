@@ -137,8 +137,14 @@ def fit_charges(twin, scores):
     return charges
 
 
-def learn_batch(twin, rows):
-    """Let a twin learn rows of (predicted, point, outcome) that waited together."""
+def learn_batch(twin, rows, is_revised=False):
+    """Let a twin learn rows of (predicted, point, outcome) that waited together; no point, no grid.
+
+    Where scores are revised, who made them has noticed a change. Returns for each row, in this
+    order, the mean that is left for it, how many outcomes counted for one, and the slope and the
+    offset by which means were moved.
+    """
+    given = [row[0] for row in rows]
     rows = sorted(rows, key=lambda row: scramble(row[0].number + 1))
     n, outcomes = len(rows), np.array([outcome for *_, outcome in rows])
     scores = np.array([predicted.s for predicted, *_ in rows])
@@ -147,7 +153,7 @@ def learn_batch(twin, rows):
     means, before = recalled[:, 0], twin.dispersion.of(n) if twin.learned else 1.0
     surprise = (outcomes - means).sum() ** 2 / (means * (1 - means)).sum() / before
     odds = 0.05 * math.exp(min(50, (surprise - 6) / 2)) if surprise > 6 else 0.0
-    change = odds / (1 + odds) if twin.learned else 1.0
+    change = 0.0 if is_revised else odds / (1 + odds) if twin.learned else 1.0
     if twin.learned >= n:
         twin.dispersion.count(each, outcomes)
     power = 1 / twin.dispersion.of(n)
@@ -190,10 +196,16 @@ def learn_batch(twin, rows):
     (a, b), _ = fit(np.array([1.0, 0.0]), 10 * np.eye(2), features, 0, outcomes, 1.0, 1e-9, 0.0)
     placed = np.clip(1 / (1 + np.exp(-(a * x + b))), 1e-9, 1 - 1e-9)
     key = scramble(scramble(twin.seed))
-    for (predicted, *_), mean, outcome in zip(
+    for (predicted, placed_at, _), mean, outcome in zip(
         rows, placed.tolist(), outcomes.tolist(), strict=True
     ):
+        if placed_at is None:
+            continue
         points, weights = twin.safe.place(mean)
         drawn = scramble((key + (predicted.number + 1) * 0x9E3779B97F4A7C15) & MASK) >> 11
         point = points[0] if drawn / 2**53 < weights[0] else points[-1]
         twin.safe.learn(mean, point, outcome, twin.safe.is_bet(mean))
+    left = {
+        predicted.number: mean for (predicted, *_), mean in zip(rows, placed.tolist(), strict=True)
+    }
+    return [left[predicted.number] for predicted in given], 1 / power, (a, b)

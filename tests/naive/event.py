@@ -298,8 +298,8 @@ class NaiveEventForecaster:
 
     def learn(self, opened, y):
         late = self.opened - opened.number - 1
-        self.grid.learn(opened.wanted, opened.drawn, y, opened.bet, late)
         self.lag += 0.01 * (late - self.lag)
+        self.grid.learn(opened.wanted, opened.drawn, y, opened.bet, self.lag)
         self.judge(opened, y)
         self.repair.learn(opened.repairs, y, self.likelihood)
         self.weigh(opened.predicted, y)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from naive.batches import learn_batch
 from naive.draws import MASK, Draws, scramble
 from naive.keys import hash_of
 from naive.recalibrate import NaiveRecalibrator, Predicted, floor, within
@@ -188,10 +189,18 @@ class Pool:
         return Views(x, mean, v, key.bucket, predicted), mean if key.curve is None else mixed
 
     def learn(self, key, now, predicted, m, y, late):
-        share = 1e-5 if m * (1 - m) > 0.01 else 1e-5 * m * (1 - m) / 0.01
-        likely = self.weigh(predicted, share, y, late)
+        self.lag += 0.01 * (late - self.lag)
+        self.step(key, now, predicted, m, y, min(1 + self.lag / 8, 64), 1e-5)
+
+    def learn_in_batch(self, key, now, predicted, m, y, dispersed, size):
+        """Learn an outcome of a batch of this size, in which so many count for one."""
+        self.step(key, now, predicted, m, y, dispersed, min(1e-5, 0.03 / size))
+
+    def step(self, key, now, predicted, m, y, slow, most):
+        share = most if m * (1 - m) > 0.01 else most * m * (1 - m) / 0.01
+        likely = self.weigh(predicted, share, y, slow)
         if key.curve is not None:
-            other = self.likelihood(predicted.mean, 1 - predicted.mean, y)
+            other = self.likelihood(predicted.mean, 1 - predicted.mean, y, slow)
             key.curve_weight = paired(key.curve_weight, likely[-1], other, share)
             self.curve_weight = paired(self.curve_weight, likely[-1], other, share)
         one, zero = single(y), single(1) - single(y)
@@ -210,17 +219,16 @@ class Pool:
             key.curve = Curve()
             key.curve_weight = min(max(self.curve_weight, TRIED), TRUSTED)
 
-    def likelihood(self, p, q, y):
-        """Return how likely an outcome was, to a power that falls with lateness."""
-        if self.lag == 0 and y in (0, 1):
+    def likelihood(self, p, q, y, slow):
+        """Return how likely an outcome was, of which so many count for one."""
+        if slow == 1 and y in (0, 1):
             return p if y == 1 else q
-        return math.exp((y * math.log(p) + (1 - y) * math.log(q)) / min(1 + self.lag / 8, 64))
+        return math.exp((y * math.log(p) + (1 - y) * math.log(q)) / slow)
 
-    def weigh(self, predicted, share, y, late):
+    def weigh(self, predicted, share, y, slow):
         """Move the weights of a bucket, and return the likelihoods they were moved by."""
         w = self.heard(predicted.bucket)
-        self.lag += 0.01 * (late - self.lag)
-        likely = [single(self.likelihood(p, q, y)) for p, q in predicted.each]
+        likely = [single(self.likelihood(p, q, y, slow)) for p, q in predicted.each]
         moved = [w[i] * likely[i] for i in range(12)]
         keep = single((1 - share) / float(total(moved)))
         prior = self.prior
@@ -281,10 +289,13 @@ class Whole(NaiveRecalibrator):
     def passed(self):
         self.predictions += 1
         if self.predictions >= self.ALL and self.predictions % self.REFRESH == 0:
-            self.heard = {
-                eighths: logit(self.asked(1 / (1 + math.exp(-eighths / 8)))[1])
-                for eighths in range(-168, 169)
-            }
+            self.refresh()
+
+    def refresh(self):
+        self.heard = {
+            eighths: logit(self.asked(1 / (1 + math.exp(-eighths / 8)))[1])
+            for eighths in range(-168, 169)
+        }
 
     def late(self, late):
         return late / self.STRIDE if self.predictions > self.ALL else late
@@ -314,9 +325,9 @@ class NaiveFleet:
         self.learned = 0
         self.waiting = {}
 
-    def look(self, s, keys):
-        """Return what the experts of each level say, and the mean that is left at the end."""
-        x, views, m = self.whole.estimate(s), [], None
+    def look(self, s, keys, x):
+        """Return what the experts of each level say of an estimate, and the mean that is left."""
+        views, m = [], None
         for pool, key in zip(self.pools, keys, strict=True):
             if key is None:
                 views.append(None)
@@ -333,7 +344,7 @@ class NaiveFleet:
         own = self.keys.setdefault(key, Key())
         s = within(self.whole.probability(score), floor(self.learned))
         keys = [self.root, above, own]
-        views, m = self.look(s, keys)
+        views, m = self.look(s, keys, self.whole.estimate(s))
         number = self.whole.predictions
         points, weights = self.safe.place(m)
         drawn, bet = self.draw(key, own.predictions, points, weights), self.safe.is_bet(m)
@@ -353,8 +364,14 @@ class NaiveFleet:
     def update(self, outcome, id_):
         r = self.waiting.pop(id_)
         late = self.whole.predictions - r.number - 1
-        self.safe.learn(r.mean, r.point, outcome, r.bet, late)
-        now = r.views if r.learned == self.learned else self.look(r.s, r.keys)[0]
+        lag = self.pools[0].lag
+        lag += 0.01 * (min(late, 1000) - lag)
+        self.safe.learn(r.mean, r.point, outcome, r.bet, lag)
+        now = (
+            r.views
+            if r.learned == self.learned
+            else self.look(r.s, r.keys, self.whole.estimate(r.s))[0]
+        )
         if r.predicted is not None:
             self.teach_whole(r, outcome, late)
         for pool, key, view, predicted in zip(self.pools, r.keys, now, r.views, strict=True):
@@ -364,12 +381,46 @@ class NaiveFleet:
                     pool.promote(key)
         self.learned += 1
 
+    def update_many(self, outcomes, ids):
+        """Learn a large batch: the whole, then the grid, then keys, from the estimates it left."""
+        rows = [(self.waiting.pop(id_), y) for id_, y in zip(ids, outcomes, strict=True)]
+        rows.sort(key=lambda row: scramble(row[0].number + 1))
+        whole, n = self.whole, len(rows)
+        told = [
+            (self.predicted(r, r.number, float(whole.weights @ r.predicted)), None, y)
+            for r, y in rows
+            if r.predicted is not None
+        ]
+        *_, (slope, offset) = learn_batch(whole, told)
+        if whole.predictions >= whole.ALL:
+            whole.refresh()
+        estimates = [slope * whole.estimate(r.s) + offset for r, _ in rows]
+        dispersed, learned = whole.dispersion.of(n), self.learned
+        seed = scramble(scramble(self.seed))
+        for (r, y), x in zip(rows, estimates, strict=True):
+            m = self.look(r.s, r.keys, x)[1]
+            draws = Draws(0)
+            draws.state = (seed + r.number * 0x9E3779B97F4A7C15) & MASK
+            self.safe.learn(m, draws.choose(*self.safe.place(m)), y, self.safe.is_bet(m))
+        for (r, y), x in zip(rows, estimates, strict=True):
+            self.learned = learned
+            views = self.look(r.s, r.keys, x)[0]
+            for pool, key, view, predicted in zip(self.pools, r.keys, views, r.views, strict=True):
+                if key is not None:
+                    pool.learn_in_batch(key, view, predicted, r.mean, y, dispersed, n)
+                    if key is not self.root:
+                        pool.promote(key)
+        self.learned = learned + n
+
+    def predicted(self, r, number, mean):
+        """Return what the whole learns from."""
+        s, past = within(r.s, self.whole.least), self.whole.recent.past
+        # A fleet has no experts that look at the past: all say what the mixture does.
+        same = np.full(len(self.whole.recent.weights), mean)
+        return Predicted(number, number, r.s, s, r.predicted, mean, past, same, mean)
+
     def teach_whole(self, r, outcome, late):
         whole = self.whole
-        number = whole.predictions - 1 - whole.late(late)
-        s, past = within(r.s, whole.least), whole.recent.past
-        # A fleet has no experts that look at the past: all say what the mixture does.
-        same = np.full(len(whole.recent.weights), r.mean)
-        predicted = Predicted(number, number, r.s, s, r.predicted, r.mean, past, same, r.mean)
+        predicted = self.predicted(r, whole.predictions - 1 - whole.late(late), r.mean)
         whole.weigh([(predicted, outcome)])
         whole.step(predicted, outcome)

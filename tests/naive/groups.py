@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from naive.batches import SMALLEST, learn_batch
+from naive.draws import scramble
 from naive.fleet import Key, Pool, logit
 from naive.recalibrate import NaiveRecalibrator, floor, within
 
@@ -14,6 +16,26 @@ def trusting(seed):
     others = recalibrator.weights[1:]
     recalibrator.weights = np.array([0.9, *(0.1 * others / others.sum())])
     return recalibrator
+
+
+def as_one(rows):
+    """Return rows of (predicted, point, outcome) as of one call."""
+    for predicted, *_ in rows:
+        predicted.batch = 0
+    return rows
+
+
+def learn_part(stage, part):
+    """Let a last stage learn its rows of a batch: (id, revised score, outcome)."""
+    rows = []
+    for id_, score, outcome in part:
+        predicted, point = stage.waiting.pop(id_)
+        predicted.s = float(score)
+        rows.append((predicted, point, outcome))
+    if len(rows) < SMALLEST:
+        stage.learn_rows(as_one(rows))
+    else:
+        learn_batch(stage, rows, is_revised=True)
 
 
 class OwnStages:
@@ -52,6 +74,10 @@ class NaiveGroupedRecalibrator:
         self.predictions = self.learned = 0  # of groups
         self.waiting = {}
 
+    def predict_many(self, scores, ids, by):
+        rows = zip(scores, ids, by, strict=True)
+        return [self.predict(score, id_, group) for score, id_, group in rows]
+
     def predict(self, score, id_, by):
         if by is None:
             self.waiting[id_] = None
@@ -75,6 +101,62 @@ class NaiveGroupedRecalibrator:
         own = round_.own.mean
         mean = own + group.stages.weights[0] * (estimate - own)
         return group.stages.last.predict(float(mean), id_)
+
+    def update_many(self, outcomes, ids):
+        """Learn a large batch, all of whose rows are in groups: stage after stage.
+
+        Each learns from what those before it say now, groups as if they had not learned yet.
+        """
+        order = sorted(
+            range(len(ids)), key=lambda i: scramble(self.waiting[ids[i]].whole.number + 1)
+        )
+        ids, outcomes = [ids[i] for i in order], [outcomes[i] for i in order]
+        rows = [self.waiting.pop(id_) for id_ in ids]
+        means, slow, _ = learn_batch(
+            self.whole, [(r.whole, None, y) for r, y in zip(rows, outcomes, strict=True)]
+        )
+        views = [(r, logit(mean), logit(r.whole.s)) for r, mean in zip(rows, means, strict=True)]
+        revised = []
+        for mean, (r, x, v) in zip(means, views, strict=True):
+            least = min(floor(self.learned), mean, 1 - mean)
+            revised.append(within(self.pool.view(r.group.key, x, v)[1], least))
+        for (r, x, v), y in zip(views, outcomes, strict=True):
+            now = self.pool.view(r.group.key, x, v)[0]
+            self.pool.learn_in_batch(r.group.key, now, r.views, r.estimate, y, slow, len(rows))
+            self.learned += 1
+        told = list(zip(ids, rows, revised, outcomes, strict=True))
+        learn_part(
+            self.shared, [(id_, estimate, y) for id_, r, estimate, y in told if r.own is None]
+        )
+        for group in self.groups.values():
+            part = [row for row in told if row[1].own is not None and row[1].group is group]
+            if part:
+                self.learn_own(group.stages, part, slow)
+
+    def learn_own(self, stages, part, slow):
+        """Let the stages of one group learn its rows: (id, round, revised estimate, outcome)."""
+        predicted = [np.array([r.estimate, r.own.mean]) for _, r, _, _ in part]
+        rows = [(r.own, None, y) for _, r, _, y in part]
+        if len(rows) < SMALLEST:
+            own = [r.own.mean for _, r, _, _ in part]
+            stages.own.learn_rows(as_one(rows))
+        else:
+            own, *_ = learn_batch(stages.own, rows)
+        scores = [
+            mean + stages.weights[0] * (estimate - mean)
+            for mean, (_, _, estimate, _) in zip(own, part, strict=True)
+        ]
+        logs = sum(
+            y * np.log(each) + (1 - y) * np.log(1 - each)
+            for each, (*_, y) in zip(predicted, part, strict=True)
+        )
+        weights = stages.weights * np.exp((logs - logs.max()) / slow)
+        spread = min(1 - (1 - 1e-4) ** len(part), 0.03)
+        stages.weights = (1 - spread) * weights / weights.sum() + spread / 2
+        learn_part(
+            stages.last,
+            [(id_, score, y) for (id_, _, _, y), score in zip(part, scores, strict=True)],
+        )
 
     def update(self, outcome, id_):
         r = self.waiting.pop(id_)

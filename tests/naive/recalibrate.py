@@ -224,7 +224,7 @@ class NaiveRecalibrator:
 
     def update(self, outcome, id_):
         predicted, point = self.waiting.pop(id_)
-        self.safe.learn(predicted.mean, point, outcome, predicted.bet, self.lateness(predicted))
+        self.safe.learn(predicted.mean, point, outcome, predicted.bet, self.lag_after([predicted]))
         self.learn(predicted, outcome)
 
     def update_many(self, outcomes, ids):
@@ -250,13 +250,22 @@ class NaiveRecalibrator:
         if not rows:
             return
         rows = sorted(rows, key=lambda row: (row[0].batch, scramble(row[0].number + 1)))
+        lag = self.lag_after([predicted for predicted, *_ in rows])
         for predicted, point, outcome in rows:
-            self.safe.learn(predicted.mean, point, outcome, predicted.bet, self.lateness(predicted))
+            if point is not None:
+                self.safe.learn(predicted.mean, point, outcome, predicted.bet, lag)
             self.step(predicted, outcome)
         self.weigh([(predicted, outcome) for predicted, _, outcome in rows])
 
     def lateness(self, predicted):
         return self.predictions - predicted.number - 1
+
+    def lag_after(self, rows):
+        """Return how late the last outcomes came on average, those of some rounds included."""
+        late, lag = sum(self.lateness(predicted) for predicted in rows) / len(rows), self.lag
+        for _ in rows:
+            lag += 0.01 * (late - lag)
+        return lag
 
     def learn(self, predicted, outcome):
         """Teach the mixture alone."""
@@ -265,10 +274,8 @@ class NaiveRecalibrator:
 
     def weigh(self, rows):
         """Weigh the experts by outcomes that came together."""
-        late = sum(self.lateness(predicted) for predicted, _ in rows) / len(rows)
+        self.lag = self.lag_after([predicted for predicted, _ in rows])
         self.weigh_levels(rows, 1 / min(1 + self.lag / 2, 64))
-        for _ in rows:
-            self.lag += 0.01 * (late - self.lag)
         means, outcomes = zip(
             *((float(predicted.recalled[0]), outcome) for predicted, outcome in rows), strict=True
         )

@@ -141,10 +141,10 @@ class NaiveSafe:
         is_mixed = points[0].excess > 0 and not self.is_bet(mean)
         return is_mixed or points[0] not in self.points[at : at + 2]
 
-    def learn(self, mean, point, outcome, bet, late=0):
-        """Learn an outcome of a round that was a bet or not, so many predictions later."""
-        prompt = 1 / min(1 + late / 2, 64)
-        leaning = point.lenient_leaning if late else point.leaning if not bet else 0
+    def learn(self, mean, point, outcome, bet, lag=0):
+        """Learn an outcome of a round that was a bet or not; the last came `lag` rounds late."""
+        prompt = 1 / min(1 + lag / 2, 64)
+        leaning = point.lenient_leaning if lag > 1 / 2 else point.leaning if not bet else 0
         self.purse += 0.15 * point.variance / point.noise
         if bet:
             self.pay(prompt * point.rise(outcome))

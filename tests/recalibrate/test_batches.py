@@ -5,6 +5,7 @@ import pytest
 
 from calibrant import MulticlassRecalibrator, Recalibrator, calibrated
 from calibrant.measures import log_loss
+from naive.groups import NaiveGroupedRecalibrator
 from naive.recalibrate import NaiveRecalibrator
 from recalibrate.cases import random_case
 
@@ -66,6 +67,32 @@ def test_large_batches_agree_with_their_twin(number, cut):
     np.testing.assert_allclose(state["S"], [point.bias for point in twin.safe.points], atol=1e-9)
 
 
+@pytest.mark.parametrize("cut", [None, 7])
+@pytest.mark.parametrize("groups", [2, 30])
+def test_batches_of_groups_agree_with_their_twin(groups, cut):
+    """Groups with stages of their own and without, and parts below the smallest batch."""
+    random = np.random.default_rng(groups)
+    kernel, twin = Recalibrator(seed=groups), NaiveGroupedRecalibrator(seed=groups)
+    for first in range(0, 900, 150):
+        rows = list(range(first, first + 150))
+        scores, by = random.uniform(0.05, 0.95, 150), random.integers(0, groups, 150).tolist()
+        truth = scores**2 if first < 600 else 1 - scores  # a surprise
+        outcomes = (random.random(150) < truth).astype(float)
+        expected = twin.predict_many(scores.tolist(), rows, by)
+        predicted = kernel.predict_many(scores, ids=rows, by=by)
+        np.testing.assert_allclose(predicted, expected, rtol=0, atol=1e-6)
+        for start in range(0, 150, cut or 150):
+            part = rows[start : start + (cut or 150)]
+            kernel.update_many(outcomes[np.array(part) - first], ids=part)
+        twin.update_many(outcomes.tolist(), rows)
+    kernel._whole._catch_up()
+    shared = kernel._groups.shared._get_state()
+    np.testing.assert_allclose(shared["w"], twin.shared.weights, rtol=0, atol=1e-6)
+    for number, own in kernel._groups.own.items():
+        weight = twin.groups[kernel._groups.names[number]].stages.weights[0]
+        assert own.pair.weight == pytest.approx(weight, abs=1e-6)
+
+
 def monthly(scores, outcomes, size, recalibrator, late=0):
     """Predict by batches, each after the labels of all but the last `late` are known."""
     predicted, waiting = np.empty(len(scores)), []
@@ -117,7 +144,7 @@ def test_regions_in_turn_are_forecast():
     excess = np.mean(q * np.log(q / predicted) + (1 - q) * np.log((1 - q) / (1 - predicted)))
     blind = np.mean(q * (1 - q)) * offsets.var() / 2
     assert excess < blind / 2
-    assert recalibrator.weights()[0].estimates == "a forecast from the levels of the last 4 batches"
+    assert recalibrator.weights()[0].words == "a forecast from the levels of the last 4 batches"
 
 
 def test_saved_levels_that_cannot_be():
@@ -147,7 +174,7 @@ def test_weights_are_told_in_batches():
     truth = 1 / (1 + np.exp(-np.log(scores / (1 - scores)) - offset))
     outcomes = (random.random(30_000) < truth).astype(float)
     monthly(scores, outcomes, 3_000, recalibrator)
-    assert recalibrator.weights()[0].estimates == "the last batch, 3,000 outcomes"
+    assert recalibrator.weights()[0].words == "the last batch, 3,000 outcomes"
 
 
 def test_what_is_deferred_is_saved_and_asked_for():

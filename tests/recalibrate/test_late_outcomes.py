@@ -3,6 +3,9 @@
 import numpy as np
 
 from calibrant import Recalibrator
+from calibrant.measures import brier
+from calibrant.streams import load
+from recalibrate.cases import played_late
 
 
 def test_delay_costs_little_and_loses_nothing():
@@ -20,6 +23,15 @@ def test_delay_costs_little_and_loses_nothing():
     best = np.mean((1 - scores[late] - truth[late]) ** 2)
     assert np.mean((predictions[late] - truth[late]) ** 2) < best + 0.01
     assert recalibrator.pending == 1000
+
+
+def test_bets_are_charged_alike_where_delays_depend_on_the_outcome():
+    """Ones at once, zeros after 1,000 flights: 0.1657; 0.1670 if each bet's own delay counted."""
+    flights = load("nycflights")
+    scores, outcomes = flights.scores[:60_000], flights.outcomes[:60_000]
+    late = np.where(outcomes == 1, 0, 1000)
+    predictions = played_late(Recalibrator(capacity=60_000), scores, outcomes, late)
+    assert brier(predictions, outcomes) < 0.1662
 
 
 def test_memory_is_bounded_by_the_grid_and_what_waits():

@@ -314,7 +314,7 @@ def test_late_bets_are_charged_as_by_the_twin():
         if len(waiting) > 40:
             number, mean, drawn, bet = waiting.pop(int(random.integers(40)))
             outcome = float(random.random() < 0.65)
-            kernel.learn(mean, drawn.z, outcome, bet=bet, late=t - number)
+            kernel.learn(mean, drawn.z, outcome, bet=bet, lag=t - number)
             twin.learn(mean, drawn, outcome, bet, t - number)
     assert kernel.purse == pytest.approx(twin.purse, abs=1e-9)
     np.testing.assert_allclose(kernel.columns()["S"], [point.bias for point in twin.points])

@@ -32,7 +32,7 @@ from calibrant._checks import (
 from calibrant._groups import WHOLE, numbered, one_too_many
 from calibrant._kernels.fleet.fleet_level import KEY, SCALING
 from calibrant._kernels.fleet.fleet_rounds import BUCKETS
-from calibrant._kernels.rounds.round import StagedRound
+from calibrant._kernels.rounds.round import StagedRound, batches_of
 from calibrant._kernels.saved import floats
 from calibrant._kernels.scores.group_estimates import (
     ESTIMATE,
@@ -79,7 +79,7 @@ class Groups:
         The seed of the recalibrator.
     """
 
-    __slots__ = ("estimates", "index", "most", "names", "own", "seed", "shared")
+    __slots__ = ("deferred", "estimates", "index", "most", "names", "own", "seed", "shared")
 
     def __init__(self, most: int, seed: int) -> None:
         self.most = most
@@ -89,6 +89,7 @@ class Groups:
         self.estimates = GroupEstimates(ESTIMATE)
         self.shared = last_stage(seed - 1)
         self.own: dict[int, OwnStages] = {}  # by the number of the group
+        self.deferred: list[tuple[list[StagedRound], Floats]] = []  # until the whole learns
 
     # -- which group, which stages --------------------------------------------------------------
 
@@ -143,6 +144,7 @@ class Groups:
     def begin(self, whole: RecalibrateKernel, score: SupportsFloat, by: object) -> StagedRound:
         """Predict for a score in the group of this name, which is kept if it is new."""
         name, number = self.find(by)
+        whole._catch_up()
         own = self.own_stages(number)
         if number == len(self.names):
             self.estimates.reserve(1)
@@ -162,6 +164,10 @@ class Groups:
             each.join(pending)
         first, *later = pending.rounds
         estimate: EstimateRound = pending.estimate
+        if pending.is_shared:
+            self.deferred.append(([pending], np.array([outcome])))
+            whole._finish(first, outcome, placed=False)
+            return
         if len(later) == 1:
             self.shared._finish(later[0], outcome)
         else:
@@ -220,9 +226,7 @@ class Groups:
                 part.join(one)
         rows = np.array([row for row, _ in grouped], dtype=np.intp)
         pending = [each for _, each in grouped]
-        numbers = np.array([each.group for each in pending], dtype=np.int64)
-        is_own = np.array([len(each.rounds) > 2 for each in pending], dtype=np.bool_)
-        parts = list(parts_of(numbers, is_own))
+        parts = stages_of_rounds(pending)
         # What may want memory asks for it before anything changes.
         whole._reserve(len(predictions))
         for number, at in parts:
@@ -231,17 +235,64 @@ class Groups:
         marks = np.ones(len(predictions), dtype=np.uint8)
         marks[rows] = 0
         firsts = [each.rounds[0] if isinstance(each, StagedRound) else each for each in predictions]
+        is_deferred = any(each.is_shared for each in predictions)
+        if is_deferred:
+            self.deferred.append((pending, outcomes[rows]))
         whole._finish_many(firsts, outcomes, marks)
-        for number, at in parts:
+        if not is_deferred:
+            self.learn_call(pending, outcomes[rows])
+
+    def learn_call(self, pending: Sequence[StagedRound], outcomes: Floats) -> None:
+        """Learn outcomes that came together, after the whole, of rounds that did not wait so."""
+        for number, at in stages_of_rounds(pending):
             later = [pending[place].rounds[1:] for place in at]
             if number == WHOLE:
-                self.shared._finish_many([each[0] for each in later], outcomes[rows[at]])
+                self.shared._finish_many([each[0] for each in later], outcomes[at])
             else:
                 estimates = np.array([pending[place].estimate.mean for place in at])
                 begun = [OwnRound(*each) for each in later]
-                self.own[number].finish_many(begun, estimates, outcomes[rows[at]])
-        for each, outcome in zip(pending, outcomes[rows].tolist(), strict=True):
+                self.own[number].finish_many(begun, estimates, outcomes[at])
+        for each, outcome in zip(pending, outcomes.tolist(), strict=True):
             self.estimates.finish(each.estimate, outcome)
+
+    def catch_up(self) -> None:
+        """Learn what was deferred and the whole has just learned: batches as such."""
+        calls, self.deferred = self.deferred, []
+        batched: list[StagedRound] = []
+        known: list[Floats] = []
+        for pending, outcomes in calls:
+            is_batched = np.array([each.rounds[0].dispersed > 0 for each in pending], np.bool_)
+            single = np.flatnonzero(~is_batched)
+            if len(single):
+                self.learn_call([pending[row] for row in single], outcomes[single])
+            batched += [pending[row] for row in np.flatnonzero(is_batched)]
+            known.append(outcomes[is_batched])
+        if batched:
+            of_all = np.concatenate(known)
+            for batch in batches_of(batched):
+                self.learn_batch([batched[row] for row in batch], of_all[batch])
+
+    def learn_batch(self, pending: Sequence[StagedRound], outcomes: Floats) -> None:
+        """Learn outcomes of rounds that waited together, in this order, after the whole.
+
+        Each stage learns from what the stages before it say after the batch. Of the groups' own
+        estimates, what they said before they learned counts: a group has few rows of a batch, and
+        would fit them too well.
+        """
+        means = np.array([each.rounds[0].after for each in pending])
+        dispersed = pending[0].rounds[0].dispersed
+        begun = [each.estimate for each in pending]
+        estimates = self.estimates.finish_batch(begun, means, outcomes, dispersed)
+        for number, at in stages_of_rounds(pending):
+            later = [pending[place].rounds[1:] for place in at]
+            if number == WHOLE:
+                self.shared._finish_batch([each[0] for each in later], outcomes[at], estimates[at])
+            else:
+                predicted = np.array([pending[place].estimate.mean for place in at])
+                rounds = [OwnRound(*each) for each in later]
+                self.own[number].finish_batch(
+                    rounds, predicted, estimates[at], outcomes[at], dispersed
+                )
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -362,6 +413,7 @@ class Groups:
     @contextmanager
     def undone_if_stopped(self, whole: RecalibrateKernel, numbers: Integers) -> Iterator[None]:
         """Let the whole and these groups go back to where they are now if the body is stopped."""
+        whole._catch_up()
         known = np.unique(numbers[numbers < len(self.names)])
         before = self.estimates.copy_of(known)
         owners = [self.own[each] for each in known.tolist() if each in self.own]
@@ -422,6 +474,7 @@ class Groups:
             raise ValueError("saved own_ must not have played more rounds than its group")
         self.index = {name: number for number, name in enumerate(names)}
         self.names, self.own, self.estimates, self.shared = names, own, estimates, shared
+        self.deferred = []
 
     def check_pending(self, numbers: Integers, counts: Integers, places: Floats) -> None:
         """Refuse saved predictions, of as many rounds each, that these groups cannot have made."""
@@ -497,6 +550,13 @@ def parts_of(numbers: Integers, is_own: npt.NDArray[np.bool_]) -> Iterator[tuple
             yield int(numbers[rows[0]]), rows
 
 
+def stages_of_rounds(pending: Sequence[StagedRound]) -> list[tuple[int, Rows]]:
+    """Return which rounds came to which last stages, as `parts_of` does."""
+    numbers = np.array([each.group for each in pending], dtype=np.int64)
+    is_own = np.array([len(each.rounds) > 2 for each in pending], dtype=np.bool_)
+    return list(parts_of(numbers, is_own))
+
+
 def last_stage(seed: int) -> RecalibrateKernel:
     """Return a fresh recalibrator of estimates that may well be right already."""
     last = RecalibrateKernel("probability", seed % (MAX_SEED + 1), inner=True)
@@ -557,6 +617,23 @@ class OwnStages:
             begun, estimates.tolist(), outcomes.tolist(), strict=True
         ):
             self.pair.learn(estimate, each.own.mean, outcome)
+
+    def finish_batch(
+        self,
+        begun: Sequence[OwnRound],
+        predicted: Floats,
+        estimates: Floats,
+        outcomes: Floats,
+        dispersed: float,
+    ) -> None:
+        """Learn a batch; the group's estimates were `predicted`, and would be `estimates` now."""
+        owns = [each.own for each in begun]
+        means = np.array([each.mean for each in owns])
+        self.own._finish_batch(owns, outcomes, placed=off_grid(len(begun)))
+        after = np.array([each.after or each.mean for each in owns])
+        scores = self.pair.mix_many(estimates, after)
+        self.pair.learn_batch(predicted, means, outcomes, dispersed)
+        self.last._finish_batch([each.last for each in begun], outcomes, scores)
 
     def run(
         self,

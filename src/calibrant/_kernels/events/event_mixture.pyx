@@ -56,6 +56,7 @@ from calibrant._kernels.events.contexts cimport (
 )
 from calibrant._kernels.events.hidden cimport hidden_learn, hidden_say, hidden_start
 from calibrant._kernels.watch.likelihood cimport likelihood
+from calibrant._kernels.scores.mixing cimport lag_after
 from calibrant._kernels.events.repair cimport repair_learn, repair_say, repair_start
 from calibrant._kernels.events.slots cimport (
     Slot,
@@ -83,7 +84,6 @@ cdef double DOUBT = 0.25            # with less trust, this must not be a small 
 cdef double APART = 0.0025          # its square, in variances of an outcome
 cdef double REGAIN = 2e-5           # share of the trust that returns each round
 cdef double LAG = 2.0               # outcomes learned this late count half
-cdef double LAG_FORGET = 0.01       # rate at which the mean lateness follows
 cdef double LN2 = log(2.0)
 
 RECENT_RATES[:] = [0.2, 0.05, 0.01, 0.003, 0.001]
@@ -237,7 +237,7 @@ cdef void event_learn(
     """Learn the outcome of a round that predicted z, `late` rounds after it; there must be room."""
     cdef Py_ssize_t i
     cdef double rate, step, power
-    s.lag += LAG_FORGET * (late - s.lag)
+    s.lag = lag_after(s.lag, late)
     power = 1.0 / (1.0 + s.lag / LAG)
     judge(s, view, z, y, power)
     repair_learn(&s.repair, view.m, &view.repaired, y, power)

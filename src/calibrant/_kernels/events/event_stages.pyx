@@ -23,6 +23,7 @@ from calibrant._kernels.events.event_mixture cimport (
 from calibrant._kernels.events.event_rounds cimport EventBegun, event_keep, event_recall
 from calibrant._kernels.grid cimport grid_free
 from calibrant._kernels.kernel cimport Kernel
+from calibrant._kernels.scores.mixing cimport lag_after
 from calibrant._kernels.scores.safe cimport Place, safe_learn, safe_place, safe_start
 
 cdef double LENIENT = 1.25  # of the safe stage: repaired estimates are less often wrong than scores
@@ -125,7 +126,7 @@ cdef class EventStages(Kernel):
         """
         if event_reserve(&self.sharp, view) < 0:
             return -1
-        if safe_learn(&self.safe, view.u, z, y, bet, late) < 0:
+        if safe_learn(&self.safe, view.u, z, y, bet, lag_after(self.sharp.lag, late)) < 0:
             return -1
         event_learn(&self.sharp, view, z, y, late)
         return 0

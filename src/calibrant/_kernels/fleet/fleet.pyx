@@ -3,6 +3,7 @@
 cimport cython
 from libc.math cimport fabs, isnan, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -12,22 +13,24 @@ from calibrant._kernels.fleet.fleet_level cimport Level, key_at
 from calibrant._kernels.fleet.fleet_owned cimport ask_for_place, ask_for_row, own_of
 from calibrant._kernels.fleet.fleet_rounds cimport KEY, LEVELS, PARENT, ROOT, FleetRound, Opened
 from calibrant._kernels.fleet.fleet_rule cimport (
-    MANY, MOST_LATE, ESTIMATE, Key, Own, Pool, key_learn, key_start, key_view,
+    MANY, MOST_LATE, ESTIMATE, Key, Own, Pool, key_learn, key_learn_batch, key_start, key_view,
 )
 from calibrant._kernels.fleet.fleet_state cimport PartState
 from calibrant._kernels.fleet.fleet_whole cimport (
-    whole_learn, whole_learns, whole_passed, whole_view, whole_estimate,
+    WholeRow, whole_learn, whole_learn_batch, whole_learns, whole_passed, whole_view, whole_estimate,
 )
 from calibrant._kernels.grid cimport grid_find_near
 from calibrant._kernels.watch.key_evidence cimport KeyEvidence
+from calibrant._kernels.scores.batches cimport SMALLEST_BATCH, dispersion
 from calibrant._kernels.scores.safe cimport (
     Place, safe_learn_near, safe_place, safe_place_in, safe_reserve,
 )
 from calibrant._kernels.scores.scoring cimport MARGIN, place_mean, probability_of
 from calibrant._kernels.scores.scoring import KINDS
-from calibrant._kernels.scores.mixing cimport within
+from calibrant._kernels.scores.mixing cimport lag_after, within
 from calibrant._kernels.prefetch cimport prefetch
 from calibrant._kernels.rounds.round cimport Round
+from calibrant._kernels.rounds.round import batches_of
 from calibrant._kernels.rounds.rule cimport Rule
 from calibrant._kernels.scores.sharp cimport View, sharp_least
 
@@ -114,12 +117,18 @@ cdef class ShardKernel(PartState):
         return found
 
     cdef double look(self, const Found *found, Opened *r, double v, double least) noexcept nogil:
-        """Return the mixture's mean for a score of logit v, passed from level to level."""
+        """Return the mixture's mean for a score of logit v."""
         cdef double x = whole_estimate(&self.whole, r.s, v, &self.view)
-        cdef double m = 0.5
-        cdef int level
         if whole_learns(self.whole.rounds):
             self.view_age = self.whole.learned
+        return self.pass_on(found, r, x, v, least)
+
+    cdef double pass_on(
+        self, const Found *found, Opened *r, double x, double v, double least
+    ) noexcept nogil:
+        """Pass an estimate from level to level; return what the last one makes of it."""
+        cdef double m = 0.5
+        cdef int level
         for level in range(LEVELS):
             if found.keys[level] != NULL:
                 m = key_view(
@@ -174,10 +183,12 @@ cdef class ShardKernel(PartState):
     cdef int finish(self, const Opened *r, const Found *found, double y) noexcept nogil:
         """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
         cdef double late = <double>(self.whole.rounds - r.number - 1)
+        cdef double capped = late if late < MOST_LATE else MOST_LATE
+        cdef double lag = lag_after(self.root.pool.lag, capped)
         cdef const Opened *now = r
         cdef Opened again
         cdef int level
-        if safe_learn_near(&self.safe, r.m, r.z, y, r.bet > 0.0, late, r.gap) < 0:
+        if safe_learn_near(&self.safe, r.m, r.z, y, r.bet > 0.0, lag, r.gap) < 0:
             return -1
         if r.age != self._learned:
             again.s = r.s
@@ -192,14 +203,83 @@ cdef class ShardKernel(PartState):
             if found.keys[level] != NULL:
                 key_learn(
                     self.pool_of(level), found.keys[level], found.owns[level], &now.views[level],
-                    &r.views[level], r.m, y, late if late < MOST_LATE else MOST_LATE,
+                    &r.views[level], r.m, y, capped,
                 )
+        self.promote_both(r, found)
+        self._learned += 1
+        return 0
+
+    cdef int settle_batch(
+        self, Opened **batch, const double *y, Py_ssize_t size
+    ) noexcept nogil:
+        """Learn outcomes that waited together, in this order; -1 without memory.
+
+        The whole learns them as one (`batches.pyx`). What they have in common is its matter: keys
+        learn from the new estimates, moved by the slope and the offset that fit the batch, or both would
+        take it up. The grid learns each row where it would be placed by that, before its keys learn.
+        """
+        cdef WholeRow *rows = <WholeRow *>malloc(size * sizeof(WholeRow))
+        cdef double *x = <double *>malloc(size * sizeof(double))
+        cdef double[2] line
+        cdef double dispersed, least
+        cdef Py_ssize_t i, learned = 0
+        cdef Opened now
+        cdef Found found
+        cdef int level
+        if rows == NULL or x == NULL:
+            free(rows)
+            free(x)
+            return -1
+        for i in range(size):
+            if batch[i].is_learned:
+                rows[learned].s, rows[learned].y = batch[i].s, y[i]
+                rows[learned].predicted = batch[i].predicted
+                learned += 1
+        line[0], line[1] = 1.0, 0.0
+        if learned > 0 and whole_learn_batch(&self.whole, rows, learned, line) < 0.0:
+            free(rows)
+            free(x)
+            return -1
+        dispersed = dispersion(&self.whole.batches, <double>size)
+        self.view_age = -1
+        least = sharp_least(self._learned)
+        for i in range(size):
+            now.s = batch[i].s
+            x[i] = line[0] * whole_estimate(&self.whole, now.s, logit(now.s), &self.view) + line[1]
+            found = self.find(batch[i].slot, batch[i].parent)
+            self.place_again(
+                self.pass_on(&found, &now, x[i], logit(now.s), least), y[i], batch[i].number
+            )
+        for i in range(size):
+            found = self.find(batch[i].slot, batch[i].parent)
+            self.pass_on(&found, &now, x[i], logit(batch[i].s), least)
+            for level in range(LEVELS):
+                if found.keys[level] != NULL:
+                    key_learn_batch(
+                        self.pool_of(level), found.keys[level], found.owns[level],
+                        &now.views[level], &batch[i].views[level], batch[i].m, y[i], dispersed, size,
+                    )
+            self.promote_both(batch[i], &found)
+            self._learned += 1
+        free(rows)
+        free(x)
+        return 0
+
+    cdef void place_again(self, double m, double y, int64_t number) noexcept nogil:
+        """Let the grid learn an outcome as that of a new round; there is room."""
+        cdef Py_ssize_t gap = self.gap_of(m)
+        cdef Place place = safe_place_in(&self.safe, m, gap)
+        cdef double z = place.hi
+        if uniform(scramble(self._key), <uint64_t>number) < place.share:
+            z = place.lo
+        safe_learn_near(&self.safe, m, z, y, place.bet, 0.0, gap)
+
+    cdef void promote_both(self, const Opened *r, const Found *found) noexcept nogil:
+        """Give the key of a row and its parent what they have earned."""
         if found.owns[KEY] == NULL and r.slot >= 0:
             self.promote(self.keys, r.slot)
         if found.owns[PARENT] == NULL and r.parent >= 0:
             self.promote(self.parents, r.parent)
-        self._learned += 1
-        return 0
 
     cdef int settle(self, Opened *r, double y) noexcept nogil:
         """Learn the outcome of a prediction that has waited."""
@@ -399,12 +479,48 @@ cdef class FleetRule(Rule):
             raise MemoryError
 
     cpdef object learn(self, list rounds, outcomes):
-        """Learn outcomes one by one, in this order."""
+        """Learn outcomes: those of large batches as such, then others one by one, in this order."""
         cdef const double[::1] y = outcomes
         cdef Py_ssize_t i
+        cdef list batches = []
         self.kernel.reserve(len(rounds))
-        for i in range(len(rounds)):
+        if len(rounds) >= SMALLEST_BATCH:
+            batches = [batch for batch in batches_of(rounds) if len(batch) >= SMALLEST_BATCH]
+        if not batches:
+            for i in range(len(rounds)):
+                self.kernel.settle(&(<FleetRound>rounds[i]).opened, y[i])
+            return
+        is_single = np.ones(len(rounds), dtype=bool)
+        for batch in batches:
+            self.learn_batch(rounds, y, batch)
+            is_single[batch] = False
+        for i in np.flatnonzero(is_single):
             self.kernel.settle(&(<FleetRound>rounds[i]).opened, y[i])
+
+    cdef int learn_batch(
+        self, list rounds, const double[::1] outcomes, const Py_ssize_t[::1] order
+    ) except -1:
+        """Learn the outcomes of a batch, of all rounds, in this order."""
+        cdef ShardKernel kernel = self.kernel
+        cdef Py_ssize_t size = order.shape[0], i
+        cdef Opened **batch = <Opened **>malloc(size * sizeof(Opened *))
+        cdef double *y = <double *>malloc(size * sizeof(double))
+        cdef Opened *r
+        cdef int failed = -1
+        if batch != NULL and y != NULL:
+            for i in range(size):
+                batch[i] = &(<FleetRound>rounds[order[i]]).opened
+                y[i] = outcomes[order[i]]
+            failed = kernel.settle_batch(batch, y, size)
+        if failed == 0 and kernel.watched is not None:
+            for i in range(size):
+                r = batch[i]
+                kernel.watched.settle(r.number, r.slot, r.raw, r.expected, y[i], &r.stakes)
+        free(batch)
+        free(y)
+        if failed < 0:
+            raise MemoryError
+        return 0
 
     cpdef object fill_smooth(self, list rounds):
         """Give rounds the estimates for ranking: their means before the grid."""

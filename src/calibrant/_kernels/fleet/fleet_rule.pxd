@@ -70,3 +70,7 @@ cdef double key_view(
 cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const Views *predicted,
                     double m,
                     double y, double late) noexcept nogil
+cdef void key_learn_batch(
+    Pool *pool, Key *key, Own *own, const Views *now, const Views *predicted, double m, double y,
+    double dispersed, Py_ssize_t size,
+) noexcept nogil

@@ -47,7 +47,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from calibrant._kernels.fleet.fleet_curve cimport curve_at, curve_learn, curve_start
-from calibrant._kernels.scores.mixing cimport slowness
+from calibrant._kernels.scores.mixing cimport lag_after, slowness
 
 cdef extern from *:
     """
@@ -70,9 +70,9 @@ cdef double ESTIMATE = 0.15
 cdef double MOST_LATE = 1000.0
 
 cdef double SHARE = 1e-5            # share of the weight that returns to the prior each round
+cdef double RETURN = 0.03           # the most that a batch returns, as in `batches.pyx`
 cdef double RARE = 0.01             # the variance of an outcome below which less is shared
 cdef double LAG = 8.0               # outcomes this late count half
-cdef double LAG_FORGET = 0.01       # rate at which the mean lateness follows
 cdef float OFF = 7.0                # c^2 A of a key that clearly differs
 cdef float FAR = 20.75              # no expert's logit is further from 0: 1e-9
 cdef uint32_t MOST = 0xFFFFFFFF     # outcomes that are counted
@@ -235,22 +235,21 @@ cdef double key_view(
     return views.mean + own.w * (views.p[CURVE] - views.mean)
 
 
-cdef inline bint is_plain(double y, double lag) noexcept nogil:
-    """Return whether likelihoods are the predictions: outcomes 0 or 1 that come at once."""
-    return lag == 0.0 and y * (1.0 - y) == 0.0
+cdef inline bint is_plain(double y, double slow) noexcept nogil:
+    """Return whether likelihoods are what was predicted: of a 0 or a 1, and each counts."""
+    return slow == 1.0 and y * (1.0 - y) == 0.0
 
 
 cdef inline const float *likelihoods(
-    const Views *predicted, double y, double lag, float *room
+    const Views *predicted, double y, double slow, float *room
 ) noexcept nogil:
-    """Return how likely each expert found an outcome, to a power that falls with lateness."""
+    """Return how likely each expert found an outcome; so many count for one."""
     cdef int i
-    if is_plain(y, lag):
+    if is_plain(y, slow):
         return &predicted.p[0] if y == 1.0 else &predicted.q[0]
     for i in range(EXPERTS):
         room[i] = <float>exp(
-            (y * log(<double>predicted.p[i]) + (1.0 - y) * log(<double>predicted.q[i]))
-            / slowness(lag, LAG)
+            (y * log(<double>predicted.p[i]) + (1.0 - y) * log(<double>predicted.q[i])) / slow
         )
     return room
 
@@ -267,11 +266,11 @@ cdef inline void weigh(float *w, const float *l, double share, const float *prio
         w[i] = moved[i] * keep + <float>share * prior[i]
 
 
-cdef inline double mean_likelihood(double mean, double y, double lag) noexcept nogil:
+cdef inline double mean_likelihood(double mean, double y, double slow) noexcept nogil:
     """Return the same of what the experts predicted together."""
-    if is_plain(y, lag):
+    if is_plain(y, slow):
         return mean if y == 1.0 else 1.0 - mean
-    return exp((y * log(mean) + (1.0 - y) * log(1.0 - mean)) / slowness(lag, LAG))
+    return exp((y * log(mean) + (1.0 - y) * log(1.0 - mean)) / slow)
 
 
 cdef inline double weighed(double w, double l, double other, double share) noexcept nogil:
@@ -311,21 +310,37 @@ cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const View
                     double m,
                     double y, double late) noexcept nogil:
     """Weigh the experts by what they `predicted`, m together, then let each learn from `now`."""
+    pool.lag = lag_after(pool.lag, late)
+    key_step(pool, key, own, now, predicted, m, y, slowness(pool.lag, LAG), SHARE)
+
+
+cdef void key_learn_batch(
+    Pool *pool, Key *key, Own *own, const Views *now, const Views *predicted, double m, double y,
+    double dispersed, Py_ssize_t size,
+) noexcept nogil:
+    """Do the same for one outcome of a batch of this size, of which so many count for one."""
+    key_step(pool, key, own, now, predicted, m, y, dispersed, min(SHARE, RETURN / size))
+
+
+cdef inline void key_step(
+    Pool *pool, Key *key, Own *own, const Views *now, const Views *predicted, double m, double y,
+    double slow, double most,
+) noexcept nogil:
+    """Let `slow` outcomes count for one in the weights, of which `most` or less returns."""
     cdef float[EXPERTS] room, h, r
     cdef const float *l
     cdef float v = <float>y
     cdef double other
     cdef int i, at, source = source_of(pool, predicted.bucket)
     cdef float *w = &pool.w[predicted.bucket * EXPERTS]
-    cdef double share = SHARE if m * (1.0 - m) > RARE else SHARE * m * (1.0 - m) / RARE
+    cdef double share = most if m * (1.0 - m) > RARE else most * m * (1.0 - m) / RARE
     if source != predicted.bucket:
         memcpy(w, &pool.w[source * EXPERTS], EXPERTS * sizeof(float))
     pool.used[predicted.bucket] = 1.0
-    pool.lag += LAG_FORGET * (late - pool.lag)
-    l = likelihoods(predicted, y, pool.lag, room)
+    l = likelihoods(predicted, y, slow, room)
     weigh(w, l, share, pool.prior)
     if own != NULL:
-        other = mean_likelihood(predicted.mean, y, pool.lag)
+        other = mean_likelihood(predicted.mean, y, slow)
         own.w = weighed(own.w, l[CURVE], other, share)
         pool.curve = weighed(pool.curve, l[CURVE], other, share)
     for i in range(EXPERTS):

@@ -8,14 +8,15 @@ from calibrant._bytes import MOST_ROUNDS
 from calibrant._kernels.fleet.fleet_level cimport Level
 from calibrant._kernels.fleet.fleet_rule cimport ESTIMATE_AT
 from calibrant._kernels.fleet.fleet_whole cimport SHARP, Whole, whole_start
-from calibrant._kernels.fleet.fleet_whole import checked_mixture
+from calibrant._kernels.fleet.fleet_whole import checked_batches, checked_mixture
 from calibrant._kernels.grid cimport grid_bytes, grid_copy, grid_free
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.scores.safe cimport safe_load, safe_save, safe_start
 from calibrant._kernels.scores.safe import SAFE_PARTS, check_has_purse
 from calibrant._kernels.saved import floats
 from calibrant._kernels.scores.scoring cimport MARGIN
-from calibrant._kernels.scores.sharp cimport SharpState
+from calibrant._kernels.scores.batches cimport BatchState
+from calibrant._kernels.scores.sharp cimport EXPERTS, SharpState
 
 
 cdef Level copied(Level level):
@@ -86,6 +87,7 @@ cdef class PartState:
             "numbers": np.array([self.whole.heard_least, self.size]),
             "sharp": array_of(<double *>&self.whole.sharp, SHARP),
             "heard": array_of(<double *>&self.whole.heard, SHARP),
+            "batches": array_of(<double *>&self.whole.batches, sizeof(BatchState) // sizeof(double)),
             **{f"grid_{name}": column for name, column in safe_save(&self.safe).items()},
         }
 
@@ -97,12 +99,15 @@ cdef class PartState:
         least, size = floats(arrays, "numbers", size=2, low=0.0).tolist()
         if self._kind != MARGIN and size:
             raise ValueError("saved numbers hold the size of margins, which there are none")
-        cdef const double[::1] sharp = checked_mixture(arrays, "sharp", within_whole)
-        cdef const double[::1] heard = checked_mixture(arrays, "heard", within_whole)
         check_has_purse(arrays, "grid_purse")
+        cdef const double[::1] batches = checked_batches(arrays, within_whole)
+        cdef bint has_batches = batches[EXPERTS] > 0.0
+        cdef const double[::1] sharp = checked_mixture(arrays, "sharp", within_whole, has_batches)
+        cdef const double[::1] heard = checked_mixture(arrays, "heard", within_whole, has_batches)
         columns = {name: arrays[f"grid_{name}"] for name in SAFE_PARTS}
         safe_load(&self.safe, columns, learned)
         self.whole.rounds, self.whole.learned, self._learned = rounds, within_whole, learned
         self.whole.heard_least, self.size = least, size
         memcpy(&self.whole.sharp, &sharp[0], sizeof(SharpState))
         memcpy(&self.whole.heard, &heard[0], sizeof(SharpState))
+        memcpy(&self.whole.batches, &batches[0], sizeof(BatchState))

@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t
 
+from calibrant._kernels.scores.batches cimport BatchState
 from calibrant._kernels.scores.sharp cimport SharpState, View
 
 cdef enum:
@@ -16,14 +17,25 @@ cdef struct Whole:
     double heard_least              # no expert of it predicted less
     int64_t rounds                  # predictions
     int64_t learned                 # outcomes that `sharp` learned
+    BatchState batches              # how far batches were from what `sharp` predicted
     double[CELLS] estimate          # logit of what `heard` says at each cell, once it was asked
     bint[CELLS] known
+
+
+# What the mixture learns from one of many rounds.
+cdef struct WholeRow:
+    double s                        # the score as a probability
+    double y                        # the outcome
+    const double *predicted         # by the experts
 
 
 cdef void whole_start(Whole *whole) noexcept nogil
 cdef double whole_view(const Whole *whole, double s, View *view) noexcept nogil
 cdef double whole_estimate(Whole *whole, double s, double v, View *view) noexcept nogil
 cdef void whole_passed(Whole *whole) noexcept nogil
+cdef double whole_learn_batch(
+    Whole *whole, const WholeRow *batch, Py_ssize_t size, double *line
+) noexcept nogil
 cdef void whole_learn(Whole *whole, const View *view, const double *predicted, double m, double y,
                       double late) noexcept nogil
 

@@ -4,15 +4,24 @@ It is the recalibrator's sharp mixture (`sharp.pyx`), which takes ten times as l
 else. A fleet has so many rounds that it need not learn from each. Its first ALL predictions are made
 and learned from one by one. From then on it learns from every STRIDE-th of them, and every REFRESH
 predictions a copy of it is made, which speaks until the next: its estimate at a score is read, by
-the logit of the score, between cells of a table, each computed when it is first asked for.
+the logit of the score, between cells of a table, each computed when it is first asked for. A batch
+of outcomes that waited together is learned as one (`batches.pyx`), and the copy made at once.
 """
 
 from libc.math cimport exp, log
 from libc.string cimport memcpy, memset
 
+import numpy as np
+
 from calibrant._kernels.saved import floats
+from calibrant._kernels.scores.batches cimport (
+    Misses, Rows, batch_learn, batch_line, batches_start, misses_add, misses_start, rows_free,
+    rows_set, rows_start,
+)
+from calibrant._kernels.scores.batches import BATCH_PARTS, check_batches
 from calibrant._kernels.scores.mixing cimport within
 from calibrant._kernels.scores.sharp cimport (
+    EXPERTS,
     sharp_learn,
     sharp_least,
     sharp_start,
@@ -29,6 +38,7 @@ cdef void whole_start(Whole *whole) noexcept nogil:
     memset(whole, 0, sizeof(Whole))
     sharp_start(&whole.sharp)
     sharp_start(&whole.heard)
+    batches_start(&whole.batches)
     whole.heard_least = sharp_least(0)
 
 
@@ -82,9 +92,14 @@ cdef void whole_passed(Whole *whole) noexcept nogil:
     """Count a prediction, and let the copy that speaks be renewed if it is time."""
     whole.rounds += 1
     if whole.rounds >= ALL and whole.rounds % REFRESH == 0:
-        memcpy(&whole.heard, &whole.sharp, sizeof(SharpState))
-        whole.heard_least = sharp_least(whole.learned)
-        memset(whole.known, 0, sizeof(whole.known))
+        refresh(whole)
+
+
+cdef void refresh(Whole *whole) noexcept nogil:
+    """Renew the copy that speaks."""
+    memcpy(&whole.heard, &whole.sharp, sizeof(SharpState))
+    whole.heard_least = sharp_least(whole.learned)
+    memset(whole.known, 0, sizeof(whole.known))
 
 
 cdef void whole_learn(Whole *whole, const View *view, const double *predicted, double m, double y,
@@ -94,12 +109,52 @@ cdef void whole_learn(Whole *whole, const View *view, const double *predicted, d
     whole.learned += 1
 
 
-def checked_mixture(arrays, name, learned):
+cdef double whole_learn_batch(
+    Whole *whole, const WholeRow *batch, Py_ssize_t size, double *line
+) noexcept nogil:
+    """Learn a batch as `batches.pyx` says, all but the levels; -1 without memory.
+
+    Returns how many of its outcomes count for one. `line` takes the slope and the offset by which
+    the logits of the new estimates would fit the batch.
+    """
+    cdef Misses misses
+    cdef Rows rows
+    cdef double mean
+    cdef Py_ssize_t i, k
+    if rows_start(&rows, size) < 0:
+        return -1.0
+    rows.least = sharp_least(whole.learned)
+    misses_start(&misses)
+    for i in range(size):
+        mean = 0.0
+        for k in range(EXPERTS):
+            mean += whole.sharp.w[k] * batch[i].predicted[k]
+        misses_add(&misses, batch[i].predicted, mean, batch[i].y)
+        rows_set(&rows, i, within(batch[i].s, rows.least), batch[i].y)
+    batch_learn(&whole.sharp, &whole.batches, &rows, &misses, whole.learned, False)
+    batch_line(&whole.sharp, &rows, line)
+    rows_free(&rows)
+    whole.learned += size
+    if whole.rounds >= ALL:
+        refresh(whole)
+    return misses.dispersed
+
+
+def checked_batches(arrays, learned):
+    """Return what a saved whole knows of batches, or refuse what the outcomes cannot have left."""
+    values = floats(arrays, "batches", size=sum(BATCH_PARTS.values()))
+    ends = np.cumsum(list(BATCH_PARTS.values()))[:-1]
+    # Of a batch, the whole may learn from one row in STRIDE.
+    check_batches(dict(zip(BATCH_PARTS, np.split(values, ends), strict=True)), learned, 1.0)
+    return values
+
+
+def checked_mixture(arrays, name, learned, has_batches):
     """Return a saved mixture of the whole, or refuse one that the outcomes cannot have made."""
     values = floats(arrays, name, size=SHARP)
     parts, start = {}, 0
     for part, size in SHARP_PARTS.items():
         parts[part] = values[start : start + size]
         start += size
-    check_sharp(parts, learned)
+    check_sharp(parts, learned, has_batches)
     return values

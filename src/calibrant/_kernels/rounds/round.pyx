@@ -167,6 +167,15 @@ cdef tuple companies(list rounds):
     return numbers, np.bincount(numbers)
 
 
+def batches_of(list rounds not None):
+    """Return the places of rounds that waited together, batch by batch, in the order of learning."""
+    batch, sizes = companies(rounds)
+    order = np.argsort(drawn(rounds))
+    if len(sizes) > 1:
+        order = order[np.argsort(batch[order], kind="stable")]
+    return np.split(order, np.cumsum(sizes)[:-1])
+
+
 cdef object drawn(list rounds):
     """Return numbers by which the rounds of a batch are sorted."""
     keys = np.empty(len(rounds), dtype=np.uint64)

@@ -1,3 +1,6 @@
+from libc.stdint cimport int64_t
+
+from calibrant._kernels.scores.mixing cimport Evidence
 from calibrant._kernels.scores.sharp cimport EXPERTS, SharpState
 
 cdef enum:
@@ -23,19 +26,33 @@ cdef struct Rows:
     double least                    # no expert says less, or more than 1 - least
 
 
+# How far what was predicted of a batch was from its outcomes, and what that says of the experts.
+cdef struct Misses:
+    double[EXPERTS] residual        # of each expert, the sum of y - p
+    double[EXPERTS] variance        # and of p (1 - p)
+    double missed                   # the same of the mixture's mean
+    double noise
+    Evidence evidence
+    double keep                     # of the weights, the share that does not return to the prior
+    double dispersed                # so many outcomes count for one
+    double likelihood               # the logarithm of what the mixture's counts for
+
+
 cdef void batches_start(BatchState *state) noexcept nogil
 cdef double dispersion(const BatchState *state, double size) noexcept nogil
 cdef void batches_count(
     BatchState *state, const double *residual, const double *variance, double size
 ) noexcept nogil
+cdef double changed(double surprise) noexcept nogil
+cdef void misses_start(Misses *misses) noexcept nogil
+cdef void misses_add(Misses *misses, const double *predicted, double mean, double y) noexcept nogil
 cdef int rows_start(Rows *rows, Py_ssize_t count) noexcept nogil
 cdef void rows_free(Rows *rows) noexcept nogil
-cdef double changed(double surprise) noexcept nogil
-cdef void batch_fit(SharpState *state, const Rows *rows) noexcept nogil
-cdef double batch_keep(double keep) noexcept nogil
-cdef double batch_level(const SharpState *state) noexcept nogil
-cdef double batch_weigh(
-    SharpState *state, const Rows *rows, const double *losses, double dispersed, double before,
-    double change, double keep,
+cdef void rows_set(Rows *rows, Py_ssize_t i, double s, double y) noexcept nogil
+cdef void batch_learn(
+    SharpState *state, BatchState *batches, Rows *rows, Misses *misses, int64_t learned,
+    bint is_revised,
 ) noexcept nogil
+cdef double batch_level(const SharpState *state) noexcept nogil
+cdef void batch_line(SharpState *state, const Rows *rows, double *line) noexcept nogil
 cdef const double *batch_means(SharpState *state, const Rows *rows) noexcept nogil

@@ -32,6 +32,10 @@ the batch, moved by a fit of slope and offset to it, with a prior of precision 1
 batch had in common is not charged to the points at which it was predicted before anybody could know
 of it. Each row is placed, drawn and learned after the one before it, as a round whose outcome came
 at once. `docs/safe-proof.md` says what holds then.
+
+Where the scores are the means of another mixture, as in groups, these are revised: the batch is
+learned from what that mixture says of it after it has learned the batch itself, or both would take up
+what the rows had in common. A change is then for that mixture to notice.
 """
 
 from libc.math cimport M_PI, exp, fabs, log, log1p, pow, sqrt
@@ -40,10 +44,11 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from calibrant._kernels.saved import SLACK
-from calibrant._kernels.scores.mixing cimport curvature, within
+from calibrant._kernels.scores.mixing cimport curvature, evidence_settle, evidence_start, within
 from calibrant._kernels.scores.sharp cimport (
     ALL_BINS, BETA_FORGETS, BETAS, BIN_FORGETS, BINS, EXPERTS, FLAT, GRIDS, MEMORIES,
-    OFFSET_FORGETS, OFFSETS, PLATT_FORGETS, PLATTS, PRIORS, SharpState, View, sharp_view_at,
+    OFFSET_FORGETS, OFFSETS, PLATT_FORGETS, PLATTS, PRIORS, SharpState, View, sharp_count,
+    sharp_view_at,
 )
 from calibrant._kernels.tally cimport bin_of
 
@@ -86,6 +91,25 @@ cdef double dispersion(const BatchState *state, double size) noexcept nogil:
     return 1.0 + (size - 1.0) * max(0.0, (M_PI / 2.0 * mean * mean - 1.0) / max(usual - 1.0, 1.0))
 
 
+cdef void misses_start(Misses *misses) noexcept nogil:
+    cdef Py_ssize_t i
+    misses.missed = misses.noise = 0.0
+    for i in range(EXPERTS):
+        misses.residual[i] = misses.variance[i] = 0.0
+    evidence_start(&misses.evidence, EXPERTS)
+
+
+cdef void misses_add(Misses *misses, const double *predicted, double mean, double y) noexcept nogil:
+    """Count an outcome of which experts `predicted` that, and the mixture this mean."""
+    cdef Py_ssize_t i
+    misses.missed += y - mean
+    misses.noise += mean * (1.0 - mean)
+    for i in range(EXPERTS):
+        misses.residual[i] += y - predicted[i]
+        misses.variance[i] += predicted[i] * (1.0 - predicted[i])
+    sharp_count(&misses.evidence, predicted, mean, y)
+
+
 cdef void batches_count(
     BatchState *state, const double *residual, const double *variance, double size
 ) noexcept nogil:
@@ -98,14 +122,14 @@ cdef void batches_count(
     state.prior *= FADE
 
 
-def check_batches(parts, double learned):
+def check_batches(parts, double learned, double smallest=SMALLEST_BATCH):
     """Refuse saved batches that so many outcomes cannot have been in; arrays by name."""
     spread, batches = parts["spread"], parts["batches"][0]
     outcomes, prior = parts["batched"][0], parts["batch_prior"][0]
     most = 1.0 / (1.0 - FADE)
     if not 0.0 <= batches <= most or not 0.0 < prior <= FIRST:
         raise ValueError(f"saved batches must be in [0, {most}], their prior in (0, {FIRST}]")
-    if not batches * SMALLEST_BATCH <= outcomes * (1.0 + SLACK) <= learned * (1.0 + 2.0 * SLACK):
+    if not batches * smallest <= outcomes * (1.0 + SLACK) <= learned * (1.0 + 2.0 * SLACK):
         raise ValueError(f"saved batched must be of {learned:.0f} outcomes, in batches")
     # An expert that says at least LEAST misses no batch by more than sqrt(n / LEAST).
     if (spread < 0.0).any() or (spread > batches * np.sqrt(1e9 * (learned + 1.0))).any():
@@ -124,6 +148,12 @@ cdef int rows_start(Rows *rows, Py_ssize_t count) noexcept nogil:
     rows.u, rows.v, rows.y = rows.s + count, rows.s + 2 * count, rows.s + 3 * count
     rows.base = rows.s + 4 * count
     return 0
+
+
+cdef void rows_set(Rows *rows, Py_ssize_t i, double s, double y) noexcept nogil:
+    """Fill in a row: its score as a probability, and its outcome."""
+    rows.s[i], rows.u[i], rows.v[i], rows.y[i] = s, log(s), -log1p(-s), y
+    rows.least = min(rows.least, min(s, 1.0 - s))
 
 
 cdef void rows_free(Rows *rows) noexcept nogil:
@@ -351,11 +381,6 @@ cdef double changed(double surprise) noexcept nogil:
     return odds / (1.0 + odds)
 
 
-cdef double batch_keep(double keep) noexcept nogil:
-    """Return what does not return of the weights, if of so many outcomes this would not."""
-    return max(keep, 1.0 - RETURN)
-
-
 cdef double batch_level(const SharpState *state) noexcept nogil:
     """Return the level of a batch that all have fitted: the offset that remembers hardly more."""
     return state.offset[OFFSETS - 1]
@@ -384,20 +409,55 @@ cdef double batch_weigh(
     return likelihood
 
 
-cdef const double *batch_means(SharpState *state, const Rows *rows) noexcept nogil:
-    """Return what all experts say of each row, moved by the slope and the offset that fit a batch."""
-    cdef double[2] a
+cdef void batch_learn(
+    SharpState *state, BatchState *batches, Rows *rows, Misses *misses, int64_t learned,
+    bint is_revised,
+) noexcept nogil:
+    """Learn a batch after so many outcomes, as described above, but for levels, past and grid.
+
+    Where the scores are another stage's, revised after the batch, a change was for that stage to
+    notice.
+    """
+    cdef double size = <double>rows.count, before, change
+    cdef double[EXPERTS] losses
+    cdef Py_ssize_t i
+    before = dispersion(batches, size) if learned > 0 else 1.0
+    change = changed(misses.missed * misses.missed / misses.noise / before) if learned > 0 else 1.0
+    if learned >= rows.count:  # one that is larger than all before it says nothing of what is usual
+        batches_count(batches, misses.residual, misses.variance, size)
+    evidence_settle(&misses.evidence)
+    for i in range(EXPERTS):
+        losses[i] = -misses.evidence.log[i]
+    misses.dispersed = dispersion(batches, size)
+    misses.keep = max(misses.evidence.keep, 1.0 - RETURN)
+    batch_fit(state, rows)
+    misses.likelihood = batch_weigh(
+        state, rows, losses, misses.dispersed, before, 0.0 if is_revised else change, misses.keep
+    )
+
+
+cdef void batch_line(SharpState *state, const Rows *rows, double *line) noexcept nogil:
+    """Fit a slope and an offset to a batch, on the logits of what all experts say of it now.
+
+    These logits are left in `rows.base`.
+    """
     cdef double[3] A
     cdef Py_ssize_t i
-    cdef double *means = rows.base
     cdef View view
-    a[0], a[1] = 1.0, 0.0
+    line[0], line[1] = 1.0, 0.0
     A[0] = A[2] = PRECISION
     A[1] = 0.0
     for i in range(rows.count):
         sharp_view_at(state, rows.s[i], rows.u[i], rows.v[i], rows.least, &view)
-        means[i] = log(view.mean) - log1p(-view.mean)
-    fit_line(a, A, rows, means, 1.0, 0.0, 1e-9)
+        rows.base[i] = log(view.mean) - log1p(-view.mean)
+    fit_line(line, A, rows, rows.base, 1.0, 0.0, 1e-9)
+
+
+cdef const double *batch_means(SharpState *state, const Rows *rows) noexcept nogil:
+    """Return what all experts say of each row, moved by the slope and the offset that fit a batch."""
+    cdef double[2] line
+    cdef Py_ssize_t i
+    batch_line(state, rows, line)
     for i in range(rows.count):
-        means[i] = within(sigmoid(a[0] * means[i] + a[1]), 1e-9)
-    return means
+        rows.base[i] = within(sigmoid(line[0] * rows.base[i] + line[1]), 1e-9)
+    return rows.base

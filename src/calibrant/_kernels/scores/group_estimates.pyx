@@ -20,8 +20,8 @@ from calibrant._kernels.fleet.fleet_level cimport Level, key_at
 from calibrant._kernels.fleet.fleet_level import KEY
 from calibrant._kernels.fleet.fleet_rounds import OPENED
 from calibrant._kernels.fleet.fleet_rule cimport (
-    ESTIMATE_AT, MOST_LATE, OFFSETS, SLOPES, SLOPES_AT, Key, Pool, Views, key_learn, key_start,
-    key_view, key_weights,
+    MOST_LATE, OFFSETS, SLOPES, SLOPES_AT, ESTIMATE_AT, Key, Pool, Views, key_learn, key_learn_batch,
+    key_start, key_view, key_weights,
 )
 from calibrant._kernels.kernel cimport UNINTERRUPTED
 from calibrant._kernels.scores.mixing cimport within
@@ -141,6 +141,34 @@ cdef class GroupEstimates(Level):
     def finish(self, EstimateRound opened not None, double outcome):
         """Learn the outcome of a round."""
         self.close(&opened.estimate, outcome)
+
+    def finish_batch(self, list rounds not None, const double[::1] means,
+                     const double[::1] outcomes, double dispersed):
+        """Learn a batch, of which the whole says `means` after it and so many count for one.
+
+        Returns what the groups predicted of these before they learned.
+        """
+        predicted = np.empty(len(rounds))
+        cdef double[::1] k = predicted
+        cdef Py_ssize_t i, n = len(rounds)
+        cdef Estimate *w
+        cdef Key *key
+        cdef Views now
+        for i in range(n):
+            w = &(<EstimateRound>rounds[i]).estimate
+            k[i] = within(
+                key_view(&self.pool, key_at(self, w.slot), NULL, logit(means[i]), w.views.v, &now),
+                min(sharp_least(self._learned), means[i], 1.0 - means[i]),
+            )
+        for i in range(n):
+            w = &(<EstimateRound>rounds[i]).estimate
+            key = key_at(self, w.slot)
+            key_view(&self.pool, key, NULL, logit(means[i]), w.views.v, &now)
+            key_learn_batch(
+                &self.pool, key, NULL, &now, &w.views, w.mean, outcomes[i], dispersed, n
+            )
+            self._learned += 1
+        return predicted
 
     def run(self, const int64_t[::1] slots, const double[::1] means, const double[::1] scores,
             const double[::1] outcomes, double[:, ::1] estimates=None):

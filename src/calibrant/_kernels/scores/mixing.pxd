@@ -42,6 +42,11 @@ cdef inline double slowness(double lag, double half) noexcept nogil:
     return 1.0 + lag / half if lag < half * (SLOWEST - 1) else SLOWEST
 
 
+cdef inline double lag_after(double lag, double late) noexcept nogil:
+    """Return how late the last hundred outcomes came on average, after one that came `late`."""
+    return lag + (late - lag) * 0.01
+
+
 cdef inline double likelihood(double p, double y, double lag) noexcept nogil:
     if y == 1.0 and lag == 0.0:
         return p

@@ -6,11 +6,13 @@ forecast plus -log w, and at most that of the second plus -log(1 - w), where w i
 weight at the start; and in both cases SHARE / (1 - SHARE) a round.
 """
 
-from libc.math cimport isnan, pow
+from libc.math cimport exp, isnan, log, pow
 
 import numpy as np
 
 cdef double SHARE = 1e-4    # share of the weight that is spread evenly each round
+cdef double RETURN = 0.03   # and the most that a batch spreads, as in `batches.pyx`
+cdef double FARTHEST = 700  # no log likelihood ratio of a batch counts for more
 LEAST = 0.5 * SHARE * (1.0 - 1e-9)  # no weight falls below this
 
 
@@ -30,9 +32,12 @@ cdef class PairKernel:
         return second + self.weight * (first - second)
 
     cdef void weigh(self, double first, double second, double y) noexcept nogil:
-        cdef double a = self.weight * likelihood(first, y)
-        cdef double b = (1.0 - self.weight) * likelihood(second, y)
-        self.weight = (1.0 - SHARE) * (a / (a + b)) + 0.5 * SHARE
+        self.move(likelihood(first, y), likelihood(second, y), SHARE)
+
+    cdef void move(self, double first, double second, double share) noexcept nogil:
+        """Move the weights by two likelihoods, and spread a share of them."""
+        cdef double a = self.weight * first, b = (1.0 - self.weight) * second
+        self.weight = (1.0 - share) * (a / (a + b)) + 0.5 * share
 
     def mix(self, double first, double second):
         """Return the mixture of two forecasts inside (0, 1)."""
@@ -50,6 +55,16 @@ cdef class PairKernel:
     def learn(self, double first, double second, double y):
         """Weigh the two forecasts by an outcome in [0, 1]."""
         self.weigh(first, second, y)
+
+    def learn_batch(self, const double[::1] first, const double[::1] second, const double[::1] y,
+                    double dispersed):
+        """Weigh the two forecasts by a batch, in which so many outcomes count for one."""
+        cdef double ratio = 0.0
+        cdef Py_ssize_t i, n = y.shape[0]
+        for i in range(n):
+            ratio += log(likelihood(second[i], y[i]) / likelihood(first[i], y[i]))
+        ratio = min(max(ratio / dispersed, -FARTHEST), FARTHEST)
+        self.move(1.0, exp(ratio), min(1.0 - pow(1.0 - SHARE, <double>n), RETURN))
 
     def run(self, const double[::1] first, const double[::1] second, const double[::1] outcomes):
         """Return the mixtures of many rounds, each learned after it; bit for bit the steps.

@@ -1,7 +1,7 @@
 """A recalibrator's rounds as Python plays them: one by one, in batches, and in a compiled loop."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport isnan, log, log1p
+from libc.math cimport isnan
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -13,10 +13,11 @@ from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 from calibrant._kernels.kernel import own_copy
 from calibrant._kernels.scores.batches cimport (
-    SMALLEST_BATCH, BatchState, Rows, batch_fit, batch_keep, batch_level, batch_means, batch_weigh,
-    batches_count, changed, dispersion, rows_free, rows_start,
+    SMALLEST_BATCH, BatchState, Misses, Rows, batch_learn, batch_level, batch_means, misses_add,
+    misses_start, rows_free, rows_set, rows_start,
 )
-from calibrant._kernels.rounds.round cimport Round, companies, drawn
+from calibrant._kernels.rounds.round cimport Round
+from calibrant._kernels.rounds.round import batches_of
 from calibrant._kernels.scores.batches import BATCH_PARTS, check_batches
 from calibrant._kernels.scores.levels cimport (
     REGRESSIONS, TERMS, LevelState, levels_add, levels_known, levels_learn, levels_odds, levels_say,
@@ -25,7 +26,7 @@ from calibrant._kernels.scores.levels cimport (
 from calibrant._kernels.scores.levels import LEVEL_PARTS, check_levels
 from calibrant._kernels.scores.looking cimport LookingKernel
 from calibrant._kernels.scores.mixing cimport (
-    LAG, Evidence, evidence_add, evidence_settle, evidence_start, slowness,
+    LAG, Evidence, evidence_add, evidence_start, slowness,
 )
 from calibrant._kernels.scores.recent import RECENT_PARTS, check_recent
 from calibrant._kernels.scores.recent cimport (
@@ -42,7 +43,7 @@ from calibrant._kernels.scores.scoring cimport MARGIN
 from calibrant._kernels.scores.scoring import KINDS as KINDS
 from calibrant._kernels.scores.sharp import SHARP_PARTS, check_sharp
 from calibrant._kernels.scores.sharp cimport (
-    EXPERTS, SharpState, sharp_count, sharp_least, sharp_step, sharp_weigh,
+    EXPERTS, SharpState, sharp_count, sharp_delay, sharp_least, sharp_step, sharp_weigh,
 )
 
 
@@ -101,6 +102,8 @@ cdef class Copy:
 
 cdef class RecalibrateKernel(LookingKernel):
     """The mixture and the grid of one Recalibrator."""
+
+    cdef object followed_by         # what learns after it what was deferred, or None
 
     @property
     def rounds(self):
@@ -199,17 +202,18 @@ cdef class RecalibrateKernel(LookingKernel):
             self.learn_single(rounds[0], outcomes[0], on_grid is None or on_grid[0])
         if size <= 1:
             return 0
+        for r in rounds:
+            late += self.lateness(r.number)  # integers, whose sum is exact in any order
         evidence_start(&evidence, EXPERTS)
         evidence_start(&recalled, 1 + RECENTS)
+        sharp_delay(&self.sharp, late / <double>size, size)
         for i in range(size):
             r = rounds[i]
-            late += self.lateness(r.number)  # integers, whose sum is exact in any order
             sharp_count(&evidence, r.begun.predicted, r.begun.recalled[0], outcomes[i])
             recent_count(&recalled, r.begun.recalled, r.begun.moved, outcomes[i])
             is_placed = on_grid is None or on_grid[i]
             if is_placed and safe_learn(
-                &self.safe, r.begun.m, r.begun.z, outcomes[i], r.begun.bet > 0.0,
-                self.lateness(r.number),
+                &self.safe, r.begun.m, r.begun.z, outcomes[i], r.begun.bet > 0.0, self.sharp.lag
             ) < 0:
                 raise MemoryError
             self.waiting_mean(r.begun.s, r.begun.past)
@@ -217,8 +221,8 @@ cdef class RecalibrateKernel(LookingKernel):
             recent_step(&self.recent, &self.recall, outcomes[i])
             self._learned += 1
         for i in range(size):
-            self.weigh_levels(&(<ScoreRound>rounds[i]).begun, outcomes[i])
-        sharp_weigh(&self.sharp, &evidence, late / <double>size)
+            self.weigh_levels(&(<ScoreRound>rounds[i]).begun, outcomes[i], self.sharp.lag)
+        sharp_weigh(&self.sharp, &evidence)
         recent_weigh(&self.recent, &recalled, 1.0 / slowness(self.sharp.lag, LAG))
         self.view_age = -1
         return 0
@@ -244,47 +248,74 @@ cdef class RecalibrateKernel(LookingKernel):
             rounds += call[0]
         outcomes = np.concatenate([call[1] for call in calls])
         placed = np.concatenate([self.mask_of(call[2], len(call[0])) for call in calls])
-        batch, sizes = companies(rounds)
-        is_large = sizes >= SMALLEST_BATCH
-        if not is_large.all():
+        batches = [batch for batch in batches_of(rounds) if len(batch) >= SMALLEST_BATCH]
+        is_small = np.ones(len(rounds), dtype=bool)
+        for batch in batches:
+            is_small[batch] = False
+        if is_small.any():
             for call in calls:
                 stop = start + len(call[0])
-                small = start + np.flatnonzero(~is_large[batch[start:stop]])
+                small = start + np.flatnonzero(is_small[start:stop])
                 start = stop
                 if len(small):
                     self.learn_call([rounds[i] for i in small], outcomes[small], placed[small])
-        # Sorted by batch, and by numbers of their own within each.
-        order = np.argsort(drawn(rounds))
-        if len(sizes) > 1:
-            order = order[np.argsort(batch[order], kind="stable")]
-        for i, start in zip(np.flatnonzero(is_large), (np.cumsum(sizes) - sizes)[is_large]):
-            self.learn_batch(rounds, outcomes, placed, order[start : start + sizes[i]])
+        for batch in batches:
+            self.learn_batch(rounds, outcomes, placed, batch)
+        if self.followed_by is not None:
+            self.followed_by()
         return 0
+
+    def _follow(self, learn):
+        """Call this whenever outcomes that were deferred have been learned."""
+        self.followed_by = learn
+
+    def _finish_batch(self, list rounds not None, outcomes, scores=None, placed=None):
+        """Learn a batch of rounds now, as if these had been the scores.
+
+        A stage whose scores are another's means learns from what that one says after the batch, or
+        both would take up what the batch had in common.
+        """
+        cdef Py_ssize_t i
+        self.enter()
+        self._reserve(len(rounds))
+        if scores is not None:
+            for i in range(len(rounds)):
+                (<ScoreRound>rounds[i]).begun.s = self.above_floor(scores[i])
+        order, = batches_of(rounds)
+        placed = self.mask_of(placed, len(rounds))
+        if len(rounds) < SMALLEST_BATCH:
+            self.learn_call([rounds[i] for i in order], outcomes[order], placed[order])
+        else:
+            self.learn_batch(rounds, outcomes, placed, order, scores is not None)
+
+    def _catch_up(self):
+        """Learn what was deferred."""
+        self.enter()
 
     cdef int learn_batch(
         self, list rounds, const double[::1] outcomes, const unsigned char[::1] on_grid,
-        const Py_ssize_t[::1] order,
+        const Py_ssize_t[::1] order, bint is_revised=False,
     ) except -1:
-        """Learn the outcomes of a batch, as `batches.pyx` says; of all rounds, in this order."""
-        cdef double[EXPERTS] residual, variance, losses
+        """Learn the outcomes of a batch, as `batches.pyx` says; of all rounds, in this order.
+
+        Where the scores are revised, a change was for the stage before to notice.
+        """
         cdef double[REGRESSIONS] odds, levelled
         cdef double[TERMS] terms
-        cdef double missed = 0.0, noise = 0.0, dispersed, before, surprise, keep, mixture, p, q, y
-        cdef Py_ssize_t n = order.shape[0], i, k, known
+        cdef double q, y
+        cdef Py_ssize_t n = order.shape[0], i, known
         cdef int64_t earliest = self._rounds
-        cdef Evidence evidence, recalled, regressed
+        cdef Evidence recalled, regressed
+        cdef Misses misses
         cdef const double *means
         cdef uint64_t key = scramble(self._key)
-        cdef bint is_first = self._learned == 0, is_usual = self._learned >= n
         cdef ScoreRound r
         cdef Place place
         cdef Rows rows
         if rows_start(&rows, n) < 0:
             raise MemoryError
         rows.least = sharp_least(self._learned)
-        for k in range(EXPERTS):
-            residual[k] = variance[k] = 0.0
-        evidence_start(&evidence, EXPERTS)
+        misses_start(&misses)
         evidence_start(&recalled, 1 + RECENTS)
         evidence_start(&regressed, REGRESSIONS)
         for i in range(n):
@@ -293,45 +324,26 @@ cdef class RecalibrateKernel(LookingKernel):
         levels_odds(&self.levels, terms, odds)
         for i in range(n):
             r, y = rounds[order[i]], outcomes[order[i]]
-            p = r.begun.recalled[0]
-            missed += y - p
-            noise += p * (1.0 - p)
-            for k in range(EXPERTS):
-                q = r.begun.predicted[k]
-                residual[k] += y - q
-                variance[k] += q * (1.0 - q)
-            sharp_count(&evidence, r.begun.predicted, p, y)
+            misses_add(&misses, r.begun.predicted, r.begun.recalled[0], y)
             recent_count(&recalled, r.begun.recalled, r.begun.moved, y)
             if known:
                 levels_say(odds, r.begun.predicted[1], rows.least, levelled)
                 evidence_add(&regressed, levelled, y, 0.0)
-            p = r.begun.s
-            rows.s[i], rows.u[i], rows.v[i], rows.y[i] = p, log(p), -log1p(-p), y
-            rows.least = min(rows.least, min(p, 1.0 - p))
-        before = 1.0 if is_first else dispersion(&self.batches, <double>n)
-        surprise = missed * missed / noise / before
-        if is_usual:  # one that is larger than all before it says nothing of what is usual
-            batches_count(&self.batches, residual, variance, <double>n)
-        evidence_settle(&evidence)
-        for k in range(EXPERTS):
-            losses[k] = -evidence.log[k]
-        dispersed = dispersion(&self.batches, <double>n)
-        batch_fit(&self.sharp, &rows)
+            rows_set(&rows, i, r.begun.s, y)
+        batch_learn(&self.sharp, &self.batches, &rows, &misses, self._learned, is_revised)
         self._learned += n
-        keep = batch_keep(evidence.keep)
-        mixture = batch_weigh(
-            &self.sharp, &rows, losses, dispersed, before,
-            1.0 if is_first else changed(surprise), keep,
-        )
         if known:
-            levels_weigh(&self.levels, &regressed, mixture, 1.0 / dispersed, keep)
+            levels_weigh(
+                &self.levels, &regressed, misses.likelihood, 1.0 / misses.dispersed, misses.keep
+            )
             levels_learn(&self.levels, terms, batch_level(&self.sharp))
         levels_add(&self.levels, batch_level(&self.sharp), self._rounds)
-        recent_weigh(&self.recent, &recalled, 1.0 / dispersed)
+        recent_weigh(&self.recent, &recalled, 1.0 / misses.dispersed)
         means = batch_means(&self.sharp, &rows)
         for i in range(n):
+            r = rounds[order[i]]
+            r.after, r.dispersed = means[i], misses.dispersed
             if on_grid[order[i]]:
-                r = rounds[order[i]]
                 place = safe_place(&self.safe, means[i])
                 q = place.lo if uniform(key, <uint64_t>r.number) < place.share else place.hi
                 if safe_learn(&self.safe, means[i], q, rows.y[i], place.bet, 0.0) < 0:

@@ -16,10 +16,10 @@ cdef void safe_weigh(Grid *s, Py_ssize_t i) noexcept nogil
 cdef Place safe_place(const Grid *s, double m) noexcept nogil
 cdef Place safe_place_in(const Grid *s, double m, Py_ssize_t gap) noexcept nogil
 cdef int safe_learn(
-    Grid *s, double m, double z, double y, bint bet, double late
+    Grid *s, double m, double z, double y, bint bet, double lag
 ) noexcept nogil
 cdef int safe_learn_near(
-    Grid *s, double m, double z, double y, bint bet, double late, Py_ssize_t gap
+    Grid *s, double m, double z, double y, bint bet, double lag, Py_ssize_t gap
 ) noexcept nogil
 cdef int safe_reserve(Grid *s, int64_t outcomes) noexcept nogil
 cdef dict safe_save(const Grid *s)

@@ -32,10 +32,12 @@ purse holds less than 1.
 
 Where outcomes are late, a point is predicted many times before its bias is seen, by chance or
 because the world moved on, and by then each bet would be charged as if all others had been seen. So
-an outcome that came after `late` other predictions is charged 1 / (1 + late / 2) of it, but no less
-than 1/64, as it counts for a mixture (`mixing.pyx`). What it counts for gaps lies as far between the
-above and max(1, c) for the gap that a mixed round was played in, and 1 for m's; the round counts as
-mixed if its point does not pass the lenient threshold by now.
+if the last outcomes came `lag` predictions late on average, a bet is charged 1 / (1 + lag / 2) of
+it, but no less than 1/64, as an outcome counts for a mixture (`mixing.pyx`), and as there the share
+is the same for all outcomes: how late one comes may depend on the outcome itself, and a purse that
+only those of one kind charge in full is soon empty. What a round counts for gaps lies as far between
+the above and max(1, c) for the gap that a mixed round was played in, and 1 for m's; if lag is above
+1/2, it counts as mixed if its point does not pass the lenient threshold by now.
 
 **An admissible place always exists.** If no point is free, each under- or over-predicts. The first,
 0, under-predicts and the last, 1, over-predicts, so somewhere a point that under-predicts stands
@@ -80,6 +82,7 @@ cdef double CAUTION = 1 / 32.0  # what a mixed round counts, as a share of that
 cdef double GIFT = 0.5       # what a point brings to the purse
 cdef double INCOME = 0.15    # and an outcome, of v / D
 cdef double SPARE = 1.0      # a purse below this is careful with cuts
+cdef double LATE = 0.5       # a lag above which a point has changed since it was played
 
 
 cdef inline double noise(const Grid *s, Py_ssize_t i) noexcept nogil:
@@ -227,31 +230,31 @@ cdef void count(Grid *s, Py_ssize_t i, double rounds) noexcept nogil:
 cdef inline double careful(const Grid *s, double bold, double prompt) noexcept nogil:
     """Return what a round counts that an opponent might use to buy points.
 
-    That is a share of the patience if its outcome came at once, and nearly `bold` if it came late.
+    That is a share of the patience if outcomes come at once, and nearly `bold` if they come late.
     """
     return bold + (CAUTION * patience(s) - bold) * prompt
 
 
 cdef int safe_learn(
-    Grid *s, double m, double z, double y, bint bet, double late
+    Grid *s, double m, double z, double y, bint bet, double lag
 ) noexcept nogil:
     """Count the outcome for z, which was predicted for m, and cut the gaps that are due.
 
-    Since then, `late` other predictions were made. Returns 0, or -1 when there was no memory and
-    nothing changed.
+    The last outcomes, this one included, came `lag` predictions late on average. Returns 0, or -1
+    when there was no memory and nothing changed.
     """
-    return safe_learn_near(s, m, z, y, bet, late, grid_find(s, m))
+    return safe_learn_near(s, m, z, y, bet, lag, grid_find(s, m))
 
 
 cdef int safe_learn_near(
-    Grid *s, double m, double z, double y, bint bet, double late, Py_ssize_t gap
+    Grid *s, double m, double z, double y, bint bet, double lag, Py_ssize_t gap
 ) noexcept nogil:
     """Do what `safe_learn` does, sooner if `gap` is the one that holds m."""
     cdef Py_ssize_t k = grid_find_near(s, z, gap), at = grid_find_near(s, m, gap)
-    cdef double D = (s.n[k] + 1.0) * s.v[k] + FRESH, prompt = 1.0 / slowness(late, LAG)
+    cdef double D = (s.n[k] + 1.0) * s.v[k] + FRESH, prompt = 1.0 / slowness(lag, LAG)
     # Unless it was a bet, a biased point was played with the neighbour that it leans towards. What it
     # was when it was played, a late outcome does not tell.
-    cdef bint is_mixed = s.e[k] > 0.0 if late > 0.0 else not bet and excess(s, k) > 0.0
+    cdef bint is_mixed = s.e[k] > 0.0 if lag > LATE else not bet and excess(s, k) > 0.0
     if grid_reserve(s, s.count + 2) < 0:
         return -1
     s.purse += INCOME * s.v[k] / D
@@ -352,10 +355,10 @@ cdef class SafeKernel:
         """Return whether the purse pays for the point that is played."""
         return safe_place(&self.grid, mean).bet
 
-    def learn(self, double mean, double point, double outcome, bet=None, double late=0.0):
+    def learn(self, double mean, double point, double outcome, bet=None, double lag=0.0):
         """Count an outcome for a point that was predicted for a mean; a bet if it is one now."""
         cdef bint paid = safe_place(&self.grid, mean).bet if bet is None else bet
-        if safe_learn(&self.grid, mean, point, outcome, paid, late) < 0:
+        if safe_learn(&self.grid, mean, point, outcome, paid, lag) < 0:
             raise MemoryError
 
     def columns(self):

@@ -27,6 +27,8 @@ cdef enum:
 
 cdef class ScoreRound(Round):
     cdef Begun begun
+    cdef readonly double after       # once learned in a batch, the mean that the batch left for it,
+    cdef readonly double dispersed   # and how many of its outcomes count for one; 0 until then
 
 
 cdef inline ScoreRound as_round(Begun begun, int64_t number):

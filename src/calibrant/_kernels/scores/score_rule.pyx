@@ -27,6 +27,8 @@ cdef class ScoreRule(Rule):
         self.whole, self.groups, self.silence = whole, groups, silence
         self.is_stepwise = True
         whole._attend(silence)
+        if groups is not None:
+            whole._follow(groups.catch_up)
 
     def take_over(self, ScoreRule other not None):
         """Take over all that another rule has learned."""

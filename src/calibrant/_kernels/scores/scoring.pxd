@@ -69,7 +69,7 @@ cdef class ScoringKernel:
     cdef Begun begin(self, double score) noexcept nogil
     cdef double mean_begun(self, const Begun *r) noexcept nogil
     cdef double lateness(self, int64_t number) noexcept nogil
-    cdef void weigh_levels(self, const Begun *r, double y) noexcept nogil
+    cdef void weigh_levels(self, const Begun *r, double y, double lag) noexcept nogil
     cdef void finish_mean(self, const Begun *r, double y, double late) noexcept nogil
     cdef int finish(self, const Begun *r, double y, double late) noexcept nogil
     cdef int enter(self) except -1

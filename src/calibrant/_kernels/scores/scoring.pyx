@@ -11,7 +11,7 @@ from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.grid cimport grid_free
 from calibrant._kernels.kernel import own_copy
 from calibrant._kernels.scores.levels cimport levels_start, levels_view, levels_weigh_one
-from calibrant._kernels.scores.mixing cimport within
+from calibrant._kernels.scores.mixing cimport lag_after, within
 from calibrant._kernels.scores.pending cimport PendingKernel
 from calibrant._kernels.scores.recent cimport (
     RECENTS,
@@ -155,26 +155,26 @@ cdef class ScoringKernel:
         """Return how many predictions were made since the one of this number."""
         return <double>(self._rounds - number - 1)
 
-    cdef void weigh_levels(self, const Begun *r, double y) noexcept nogil:
+    cdef void weigh_levels(self, const Begun *r, double y, double lag) noexcept nogil:
         """Weigh those that forecast the levels of batches, if there were any, by one outcome."""
         if self.levels.count > 0.0:
             levels_weigh_one(
-                &self.levels, self.sharp.w, r.predicted, sharp_returned(r.recalled[0]), y,
-                self.sharp.lag
+                &self.levels, self.sharp.w, r.predicted, sharp_returned(r.recalled[0]), y, lag
             )
 
     cdef void finish_mean(self, const Begun *r, double y, double late) noexcept nogil:
         """Learn the outcome of a round that stayed off the grid."""
         if self.view_age != self._learned or self.view.s != r.s or self.recall.past != r.past:
             self.waiting_mean(r.s, r.past)
-        self.weigh_levels(r, y)
+        self.weigh_levels(r, y, lag_after(self.sharp.lag, late))
         sharp_learn(&self.sharp, &self.view, r.predicted, r.recalled[0], y, late)
         recent_learn(&self.recent, &self.recall, r.recalled, r.moved, y, self.sharp.lag)
         self._learned += 1
 
     cdef int finish(self, const Begun *r, double y, double late) noexcept nogil:
         """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
-        if safe_learn(&self.safe, r.m, r.z, y, r.bet > 0.0, late) < 0:
+        cdef double lag = lag_after(self.sharp.lag, late)
+        if safe_learn(&self.safe, r.m, r.z, y, r.bet > 0.0, lag) < 0:
             return -1
         self.finish_mean(r, y, late)
         return 0

@@ -81,8 +81,7 @@ cdef double sharp_smooth(const SharpState *state, const View *view, Events event
 cdef void sharp_learn(
     SharpState *state, const View *view, const double *predicted, double m, double y, double late
 ) noexcept nogil
-cdef void sharp_count(
-    Evidence *evidence, const double *predicted, double m, double y
-) noexcept nogil
-cdef void sharp_weigh(SharpState *state, Evidence *evidence, double late) noexcept nogil
+cdef void sharp_count(Evidence *evidence, const double *predicted, double m, double y) noexcept nogil
+cdef void sharp_delay(SharpState *state, double late, int64_t count) noexcept nogil
+cdef void sharp_weigh(SharpState *state, Evidence *evidence) noexcept nogil
 cdef void sharp_step(SharpState *state, const View *view, double y) noexcept nogil

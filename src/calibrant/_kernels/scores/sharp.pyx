@@ -44,7 +44,8 @@ from libc.string cimport memset
 import numpy as np
 
 from calibrant._kernels.scores.mixing cimport (
-    LAG, Evidence, curvature, evidence_add, evidence_weigh, returned, slowness, weigh, within,
+    LAG, Evidence, curvature, evidence_add, evidence_weigh, lag_after, returned, slowness, weigh,
+    within,
 )
 from calibrant._kernels.saved import SLACK
 from calibrant._kernels.tally cimport bin_of
@@ -66,7 +67,6 @@ SHARP_PARTS = {
 cdef double LEAST = 1e-4            # `least` at the start
 cdef double TINIEST = 1e-9          # what it never falls below
 cdef double SHARE = 5e-5            # share of the weight that returns to the prior each round
-cdef double LAG_FORGET = 0.01       # rate at which the mean lateness follows
 cdef double START = 10.0            # A at the start
 cdef double PRIOR = 2.0             # visits that the score itself counts for in a bin
 cdef double BIN_FADE = 1e-3         # the least forgetting that a bin counts with there
@@ -317,7 +317,7 @@ cdef void sharp_learn(
     Weights are updated from `predicted`, parameters from `view`. Between the prediction and its
     outcome, `late` other predictions were made.
     """
-    state.lag += LAG_FORGET * (late - state.lag)
+    state.lag = lag_after(state.lag, late)
     weigh(state.w, PRIORS, EXPERTS, predicted, y, state.lag, sharp_returned(m))
     sharp_step(state, view, y)
 
@@ -329,9 +329,13 @@ cdef void sharp_count(
     evidence_add(evidence, predicted, y, sharp_returned(m))
 
 
-cdef void sharp_weigh(SharpState *state, Evidence *evidence, double late) noexcept nogil:
-    """Weigh the experts by outcomes that came together, `late` on average."""
-    state.lag = late + (state.lag - late) * pow(1.0 - LAG_FORGET, <double>evidence.count)
+cdef void sharp_delay(SharpState *state, double late, int64_t count) noexcept nogil:
+    """Count how late so many outcomes came that came together, on average."""
+    state.lag = late + (state.lag - late) * pow(0.99, <double>count)  # `lag_after`, so many times
+
+
+cdef void sharp_weigh(SharpState *state, Evidence *evidence) noexcept nogil:
+    """Weigh the experts by outcomes that came together, and were counted by `sharp_delay`."""
     evidence_weigh(evidence, state.w, PRIORS, 1.0 / slowness(state.lag, LAG))
 
 
