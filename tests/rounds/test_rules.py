@@ -560,6 +560,18 @@ def test_the_last_expired_ids_are_remembered(player):
     assert player.update_many([EVENT] * 2, ids=["b", "c"]) == ["expired", "applied"]
 
 
+@play(Scores, Classes)
+def test_time_passes_before_an_id_is_looked_up(player):
+    """Rules 6 and 13: what is due by then takes the place of an older finished id."""
+    player = player(silence=SILENT, after=5, capacity=2)
+    player.predict("old", at=0)
+    player.advance(5)
+    player.predict_many(["a", "b"], at=6)
+    unchanged(player, player.update, SILENT, "old", at=12, match="is unknown")
+    assert player.update(SILENT, "old", at=11) == "repeated"
+    assert player.update_many([SILENT], ids=["old"], at=12) == ["unknown"]
+
+
 @play(*DEADLINES)
 def test_an_expired_id_that_is_used_again_has_a_deadline_of_its_own(player):
     """Rule 13: that of the round before, the first of all, passes it by."""

@@ -80,6 +80,8 @@ cdef class Book:
     ) except -1
     cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds)
     cdef int take(self, object key, Round r, double outcome) except -1
+    cdef Py_ssize_t ready_by(self, double now) except -1
+    cdef bint is_forgotten_by(self, object name, double now) except -1
     cdef int peek(
         self, object name, object found, double outcome, double at, double said
     ) except -1

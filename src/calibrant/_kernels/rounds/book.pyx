@@ -209,11 +209,23 @@ cdef class Book:
 
     cpdef int check_room(self, Py_ssize_t more, double now) except -1:
         """Refuse more rounds than may wait once time has passed to `now`, which may be NaN."""
+        cdef Py_ssize_t ready
+        if self.named + more <= self.capacity:
+            return 0
+        ready = self.ready_by(now)
+        if self.named - ready + more > self.capacity:
+            raise ValueError(
+                f"{self.named - ready:,} predictions wait for their outcomes, and {more:,} more are "
+                f"more than capacity={self.capacity} allows; expire(older_than=...) gives up old "
+                "ones, and when_full='expire' does so by itself"
+            )
+        return 0
+
+    cdef Py_ssize_t ready_by(self, double now) except -1:
+        """Return how many rounds with ids are done with once the deadlines before `now` are over."""
         cdef Py_ssize_t i, ready = 0
         cdef Event *event
         cdef Round r
-        if self.named + more <= self.capacity:
-            return 0
         for i in range(self.deadlines.count):
             event = &self.deadlines.events[i]
             found = self.known.get(<object>event.key)
@@ -222,13 +234,16 @@ cdef class Book:
                 ready += r.number == event.number and not (
                     isnan(self.silence) and isnan(r.story.outcome)
                 )
-        if self.named - ready + more > self.capacity:
-            raise ValueError(
-                f"{self.named - ready:,} predictions wait for their outcomes, and {more:,} more are "
-                f"more than capacity={self.capacity} allows; expire(older_than=...) gives up old "
-                "ones, and when_full='expire' does so by itself"
-            )
-        return 0
+        return ready
+
+    cdef bint is_forgotten_by(self, object name, double now) except -1:
+        """Return whether others take the place of a finished id before `now`."""
+        cdef Py_ssize_t i, size = len(self.ring)
+        cdef Py_ssize_t lost = self.ready_by(now) - (self.remember - size)
+        for i in range(min(lost, size)):
+            if self.ring[(self.turn + i) % size] == name:
+                return True
+        return False
 
     def check_new_ids(self, list names not None):
         """Refuse ids of new rounds that are taken, or that come twice; name the first."""
@@ -418,6 +433,8 @@ cdef class Book:
         if found is None:
             return EXPIRED if name in self.gone else UNKNOWN
         if type(found) is float:
+            if self.deadlines.is_over(at, True) and self.is_forgotten_by(name, at):
+                return UNKNOWN
             return REPEATED if <double>found == outcome else CONFLICT
         r = found
         known = NAN if r.story == NULL else r.story.outcome
