@@ -68,10 +68,12 @@ from calibrant.report.recalibration_page import (
     KEY_HEAD,
     MEASURE_ROWS,
     READING,
+    REFIT_HEAD,
     KeysWatched,
     group_rows,
     key_rows,
     measure_rows,
+    refit_rows,
 )
 from calibrant.tables import InputError, Scored, Table, take_scored, write
 from calibrant.tables.chunks import Write, writing
@@ -754,6 +756,7 @@ def in_json(report: RecalibrationReport) -> dict[str, Any]:
             name: {each: finite(getattr(card, each)) for each in ("brier", "log_loss", "ece")}
             for name, card in report.refits.items()
         },
+        "refits_in_words": report.refits_in_words,
         "checks": [each.as_object() for each in report.checks],
     }  # fmt: skip
 
@@ -806,7 +809,10 @@ def show(
         if report.decisions is not None:
             acted = console.table("What was acted on", DECISION_HEAD, report.decisions.rows())
             console.out.print("\n", acted)
-        if report.refits:
+        # Fits take longer than the rest: they are made for who asks for a report.
+        if options.report is not None and report.refits:
+            beside = "Beside plain refits (lower is better)"
+            console.out.print("\n", console.table(beside, REFIT_HEAD, refit_rows(report)))
             console.say(f"\n{report.refits_in_words}", fold=True)
         console.out.print("\n[bold]What to look at[/]")
         points = Grid.grid(padding=(0, 1))

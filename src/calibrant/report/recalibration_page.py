@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,13 +26,13 @@ from calibrant._checks import (
 )
 from calibrant._kernels.scores.recalibrate import KINDS
 from calibrant.checks import Columns, Finding, check_columns
-from calibrant.measures import Scorecard
-from calibrant.measures.chance import dispersion_of
+from calibrant.measures import Change, Scorecard
+from calibrant.measures.chance import Differences, dispersion_of
 from calibrant.monitor import Monitor
 from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.rivals import WindowedRefit
 from calibrant.report import verdict as verdicts
-from calibrant.report.before_after import WINDOW, BeforeAfter
+from calibrant.report.before_after import WINDOW, BeforeAfter, log_losses
 from calibrant.report.decisions import Decisions
 from calibrant.report.figures import ErrorThroughTime, MeanThroughTime, ScoreMap
 from calibrant.report.figures.score_map import HasMap
@@ -79,10 +78,11 @@ ALARMS = (
 EPISODES_ON_PAGE = 20
 #: Plain refits: rows from one to the next, outcomes of each, how many at most, and rows at least.
 REFITS: dict[str, Literal["isotonic", "sigmoid"]] = {
-    "Platt, refitted": "sigmoid",
-    "isotonic, refitted": "isotonic",
+    "Platt refit": "sigmoid",
+    "isotonic refit": "isotonic",
 }
 REFIT_EVERY, REFIT_WINDOW, MOST_REFITS, LEAST_TO_REFIT = 1_000, 10_000, 300, 500
+REFIT_HEAD = ["", "Brier score", "log loss", "ECE"]
 GROUPS_ON_PAGE = 40
 #: So many weights are shown, if they are not next to nothing.
 WEIGHTS_ON_PAGE, LEAST_WEIGHT = 5, 0.005
@@ -372,11 +372,15 @@ class RecalibrationReport(Report):
         """What plain refits would have done on the same rows with the same lateness, by name.
 
         Platt's sigmoid and isotonic regression, on the last 10,000 outcomes that were known, fitted
-        anew every 1,000 rows, or ten times in a shorter run. Empty for margins, for a run whose
-        rows were not kept or are too few, and without scikit-learn.
+        anew every 1,000 rows, or ten times in a shorter run. Empty for margins, and for a run whose
+        rows were not kept or are too few.
         """
+        return {name: refit.card for name, refit in self._refits.items()}
+
+    @cached_property
+    def _refits(self) -> dict[str, Refit]:
         raw, rounds = self.predictions.get("raw"), len(self.outcomes)
-        if raw is None or rounds < LEAST_TO_REFIT or find_spec("sklearn") is None:
+        if raw is None or rounds < LEAST_TO_REFIT:
             return {}
         learned_by = np.arange(1.0, rounds + 1.0)
         if self.known is not None:
@@ -384,26 +388,37 @@ class RecalibrationReport(Report):
             learned_by = np.searchsorted(rows, self.known, side="right").astype(np.float64)
             learned_by[np.isnan(self.known)] = np.inf
         every = max(min(REFIT_EVERY, rounds // 10), rounds // MOST_REFITS)
-        cards = {}
+        own = log_losses(self.predictions["calibrated"], self.outcomes)
+        found = {}
         for name, method in REFITS.items():
-            refit = WindowedRefit(method, window=REFIT_WINDOW, every=every)
-            cards[name] = Scorecard()
-            cards[name].extend(refit.play_late(raw, self.outcomes, learned_by), self.outcomes)
-        return cards
+            rival = WindowedRefit(method, window=REFIT_WINDOW, every=every)
+            predicted = rival.play_late(raw, self.outcomes, learned_by)
+            card, differences = Scorecard(), Differences()
+            card.extend(predicted, self.outcomes)
+            differences.extend(own - log_losses(predicted, self.outcomes))
+            found[name] = Refit(card, differences.change())
+        return found
 
     @property
     def refits_in_words(self) -> str:
         """Who wins against plain refits, by the log loss; empty where none were made."""
-        if not self.refits:
+        if not self._refits:
             return ""
-        own = self.measures.calibrated.log_loss
-        best = min(self.refits, key=lambda name: self.refits[name].log_loss)
-        other = self.refits[best].log_loss
-        shown = [show_number(loss, fine=True) for loss in (own, other)]
-        ends = "wins" if own < other else "loses"
+        best = max(self._refits, key=lambda name: self._refits[name].change.mean)
+        change = self._refits[best].change
+        low, high = sorted([abs(change.low), abs(change.high)])
+        start = (
+            f"Of two plain refits on the same rows, the {best} has the lower log loss; calibrant's"
+        )
+        if change.low <= 0.0 <= change.high:
+            return (
+                f"{start} differs from it by {change.mean:+.4f}, which is within chance (95 % "
+                f"interval {change.low:+.4f} to {change.high:+.4f}): nobody wins."
+            )
+        is_lower = change.mean < 0.0
         return (
-            f"Beside plain refits on the same rows, calibrant {ends}: "
-            f"its log loss is {shown[0]}, that of {best}, the better of two, {shown[1]}."
+            f"{start} is {'lower' if is_lower else 'higher'} by {abs(change.mean):.4f} (95 % "
+            f"interval {low:.4f} to {high:.4f}): {'calibrant' if is_lower else 'the refit'} wins."
         )
 
     @cached_property
@@ -431,6 +446,13 @@ class RecalibrationReport(Report):
                 panel(self, page)
         page.made(self.made)
         return page
+
+
+class Refit(NamedTuple):
+    """A plain refit: its measures, and by how much calibrant's log loss is above its own."""
+
+    card: Scorecard
+    change: Change
 
 
 @dataclass(frozen=True)
@@ -479,19 +501,13 @@ def measures_panel(report: RecalibrationReport, page: Page) -> None:
 
 def refits_panel(report: RecalibrationReport, page: Page) -> None:
     """What plain refits would have done."""
-    both = report.measures
     page.section(
         "Beside plain refits",
         "What a team would do without calibrant: a sigmoid (Platt) or an isotonic map, fitted anew "
         "every 1,000 rows, or ten times in a shorter run, on the last 10,000 outcomes known by "
         "then. Same rows, same lateness.",
     )
-    cards = {**both.columns, **report.refits}
-    rows = [
-        [name, *[show_number(value, fine=True) for value in (card.brier, card.log_loss, card.ece)]]
-        for name, card in cards.items()
-    ]
-    page.table(["", "Brier score", "log loss", "ECE"], rows, report.refits_in_words)
+    page.table(REFIT_HEAD, refit_rows(report), report.refits_in_words)
 
 
 def decisions_panel(report: RecalibrationReport, page: Page) -> None:
@@ -745,6 +761,15 @@ def measure_rows(both: BeforeAfter) -> list[list[str]]:
         ]
         rows.append([f"worst {both.window:,} rounds", *worst, "ECE of the worst window"])
     return rows
+
+
+def refit_rows(report: RecalibrationReport) -> list[list[str]]:
+    """Return the scores, the calibrated probabilities and plain refits as lines of a table."""
+    cards = {**report.measures.columns, **report.refits}
+    return [
+        [name, *[show_number(value, fine=True) for value in (card.brier, card.log_loss, card.ece)]]
+        for name, card in cards.items()
+    ]
 
 
 def group_rows(both: BeforeAfter, most: int) -> tuple[list[str], list[list[str]]]:
