@@ -39,7 +39,7 @@ from calibrant.report.figures.score_map import HasMap
 from calibrant.report.page import Page, Report
 from calibrant.report.style import BEFORE_AFTER, drawn, show_number, show_share
 from calibrant.report.timeline import Timeline, Times, as_clock
-from calibrant.report.verdict import Evidence, Verdict, judge, waits_of
+from calibrant.report.verdict import Evidence, Verdict, first_to_know, judge, waits_of, who_wins
 from calibrant.report.watch_page import (
     BIAS,
     HEAD,
@@ -382,11 +382,8 @@ class RecalibrationReport(Report):
         raw, rounds = self.predictions.get("raw"), len(self.outcomes)
         if raw is None or rounds < LEAST_TO_REFIT:
             return {}
-        learned_by = np.arange(1.0, rounds + 1.0)
-        if self.known is not None:
-            rows = self.timeline.ticks
-            learned_by = np.searchsorted(rows, self.known, side="right").astype(np.float64)
-            learned_by[np.isnan(self.known)] = np.inf
+        learned_by = first_to_know(None if self.known is None else self.timeline.ticks, self.known,
+                                   rounds)  # fmt: skip
         every = max(min(REFIT_EVERY, rounds // 10), rounds // MOST_REFITS)
         own = log_losses(self.predictions["calibrated"], self.outcomes)
         found = {}
@@ -404,22 +401,8 @@ class RecalibrationReport(Report):
         """Who wins against plain refits, by the log loss; empty where none were made."""
         if not self._refits:
             return ""
-        best = max(self._refits, key=lambda name: self._refits[name].change.mean)
-        change = self._refits[best].change
-        low, high = sorted([abs(change.low), abs(change.high)])
-        start = (
-            f"Of two plain refits on the same rows, the {best} has the lower log loss; calibrant's"
-        )
-        if change.low <= 0.0 <= change.high:
-            return (
-                f"{start} differs from it by {change.mean:+.4f}, which is within chance (95 % "
-                f"interval {change.low:+.4f} to {change.high:+.4f}): nobody wins."
-            )
-        is_lower = change.mean < 0.0
-        return (
-            f"{start} is {'lower' if is_lower else 'higher'} by {abs(change.mean):.4f} (95 % "
-            f"interval {low:.4f} to {high:.4f}): {'calibrant' if is_lower else 'the refit'} wins."
-        )
+        changes = {name: refit.change for name, refit in self._refits.items()}
+        return who_wins(changes, "two plain refits", "log loss")
 
     @cached_property
     def dispersion(self) -> float:

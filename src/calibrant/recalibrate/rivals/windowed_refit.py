@@ -158,7 +158,7 @@ class WindowedRefit(Rival):
         times = learned_by[order]
         for start in range(0, len(scores), self._every):
             known = order[: np.searchsorted(times, start, side="right")]
-            known = known[-(self._past.maxlen or 0) :]
+            known = known[~np.isnan(outcomes[known])][-(self._past.maxlen or 0) :]
             if len(known):
                 self._fit(scores[known], outcomes[known])
             stop = start + self._every
