@@ -46,10 +46,13 @@ def sorted_by_outcome(columns: Columns) -> Finding | None:
     if chance > CHANCE or switches > SORTED * expected:
         return None
     times = "once" if switches == 1 else f"{switches:,} times"
+    basis = "the scores lead one to expect"
+    if columns.scores is None:
+        basis = "independent outcomes would make"
     return Finding(
         "order.sorted", "refuse",
-        f"The outcome changes {times} from one row to the next, where the scores lead one to "
-        f"expect about {expected:,.0f} changes: the rows seem to be sorted or grouped by outcome.",
+        f"The outcome changes {times} from one row to the next, where {basis} about "
+        f"{expected:,.0f} changes: the rows seem to be sorted or grouped by outcome.",
         f"{INSIST} Outcomes that stay the same for very long can look like this too.",
         switches / expected,
     )  # fmt: skip

@@ -17,8 +17,10 @@ import typer
 
 from calibrant._checks import Floats, check_integer, check_seed
 from calibrant.checks import Columns, check_columns, refuse
+from calibrant.checks.order import time_order
 from calibrant.cli import console
 from calibrant.cli.arguments import (
+    ENOUGH,
     FORECASTER,
     Allow,
     AsJson,
@@ -384,7 +386,14 @@ def take_rows(options: ForecastOptions) -> Rows:
         clock = arrivals = later = None
         if options.time is not None:
             clock = take_clock(table, "time", options.time)
+            order = None if np.isnan(clock.ticks).any() else time_order(clock.ticks)
+            if order is not None and len(table) >= ENOUGH:
+                raise InputError(order.message, source=table.source, column=options.time)
             clock.check_order()
+            if (np.diff(clock.ticks[:known]) == 0.0).any():
+                # Rows of one time are a batch: none of them can have known another's outcome.
+                times = clock.take(np.arange(known))
+                arrivals = by_clock(times, times, ~np.isnan(outcomes[:known]))
         if options.available is not None:
             assert clock is not None
             later = take_clock(table, "available", options.available)
@@ -397,8 +406,7 @@ def take_rows(options: ForecastOptions) -> Rows:
     )
     refuse(found, table.source)
     for finding in found:
-        if finding.is_open:
-            console.note(f"{table.source}: {finding.message}")
+        console.note(f"{table.source}: {finding.message}")
     return Rows(table, name, outcomes, clock, arrivals, later, following)
 
 
@@ -471,6 +479,8 @@ def forecast_rows(options: ForecastOptions, rows: Rows) -> Result:
             if isinstance(forecaster, EventForecaster) and len(part):
                 memories.append((rounds, forecaster.memory()))
             bar.advance(task)
+        if rows.arrivals is not None and rows.available is None:
+            learn_the_last(forecaster, rows, rows.arrivals)
         predictions = {own: np.concatenate(parts)}
         for each in others:
             rival = make(each, seed=options.seed, rounds=len(rows.outcomes))
@@ -498,15 +508,24 @@ def forecast_following(forecaster: Forecaster, rows: Rows) -> dict[str, float]:
     if not isinstance(forecaster, EventForecaster):
         return {name: float(forecaster.predict()) for name in names}
     copy, found = EventForecaster.from_bytes(forecaster.to_bytes()), {}
+    first = forecaster.rounds - len(rows.outcomes)
     for at, name in enumerate(names):
         moment = None if moments is None else float(moments[at])
-        if rows.arrivals is not None and rows.available is not None:
+        if rows.arrivals is not None and rows.available is not None and moment is not None:
             waiting = rows.arrivals.order[int(rows.arrivals.known[-1]) :]
             for late in waiting[rows.available.ticks[waiting] < moment].tolist():
-                copy.update(rows.outcomes[late], id=late)
+                copy.update(rows.outcomes[late], id=first + late)
         copy.predict(at=moment)
         found[name] = float(copy.predict(id=f"following {at}"))
     return found
+
+
+def learn_the_last(forecaster: Forecaster, rows: Rows, arrivals: Arrivals) -> None:
+    """Learn the outcomes of the last time: whatever comes next is later."""
+    assert isinstance(forecaster, EventForecaster)
+    first = forecaster.rounds - len(rows.outcomes)
+    for late in arrivals.order[int(arrivals.known[-1]) :].tolist():
+        forecaster.update(rows.outcomes[late], id=first + late)
 
 
 def watch(expected: Floats, rows: Rows, name: str, used: Arrivals | None) -> WatchReport:
@@ -548,7 +567,7 @@ def show(options: ForecastOptions, rows: Rows, result: Result) -> None:
         f"{rows.table.source}: {rounds:,} rounds, column {rows.column!r}, "
         f"mean outcome {np.nanmean(rows.outcomes):.4f}"
     )
-    if rows.arrivals is not None:
+    if rows.arrivals is not None and rows.available is not None:
         arrived = int(rows.arrivals.known[-1])
         console.say(
             f"outcomes known by the last row: {arrived:,}; "

@@ -29,6 +29,7 @@ from calibrant.checks.order import time_order
 from calibrant.checks.scores import scale as scale_of
 from calibrant.cli import console
 from calibrant.cli.arguments import (
+    ENOUGH,
     Allow,
     AsJson,
     DateFormat,
@@ -75,6 +76,7 @@ from calibrant.report.recalibration_page import (
     measure_rows,
     refit_rows,
 )
+from calibrant.report.watch_page import BIAS
 from calibrant.tables import InputError, Scored, Table, take_scored, write
 from calibrant.tables.chunks import Write, writing
 from calibrant.tables.reading import kind_of, standard_input
@@ -86,8 +88,6 @@ TITLE = "{}: scores before and after recalibration"
 ACT_COLUMN = "act"
 #: Bytes of a file that is read in chunks; packed ones hold about four times as much.
 LARGE, PACKED = 2**26, 4
-#: With fewer rows, the first one that cannot be used says it all.
-ENOUGH = 50
 HOW_LARGE = "the file is large, so no row is kept; --report keeps them, and shows more"
 #: Groups and keys that are listed in the terminal, and keys in JSON.
 GROUPS_IN_TERMINAL, KEYS_IN_TERMINAL, KEYS_IN_JSON = 20, 10, 1000
@@ -854,6 +854,7 @@ def show_keys(keys: KeysWatched) -> None:
             # As `Text`, because brackets in a key are no markup.
             rows = [[Text(cell) for cell in row] for row in key_rows(listed[:KEYS_IN_TERMINAL])]
             console.out.print("\n", console.table(f"Keys in {name}{more}", KEY_HEAD, rows))
+            console.say(f"\n{BIAS}", fold=True)
     for name, found in keys.monitors.items():
         for episode in found.episodes[-3:]:
             console.say(f"all keys together, {name}: {episode}", fold=True)
