@@ -206,7 +206,7 @@ def test_plain_refits_are_played_on_the_same_rows_with_the_same_lateness():
     card = report.refits["isotonic refit"]
     known = np.arange(3_000) < 3_000
     assert card.brier == pytest.approx(np.mean((expected - outcomes)[known] ** 2), rel=0.01)
-    assert report.refits_in_words.endswith("): the refit wins.")
+    assert report.refits_in_words.endswith("): the Platt refit wins.")
     equal = recalibration(scores, expected, outcomes, times=at, available=at + 100)
     assert equal.refits_in_words.endswith("nobody wins.")
     best = recalibration(scores, 0.1 + 0.8 * outcomes, outcomes, times=at, available=at + 100)

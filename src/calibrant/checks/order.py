@@ -119,7 +119,7 @@ def time_order(times: Floats) -> Finding | None:
     back, on = int((steps < 0.0).sum()), int((steps > 0.0).sum())
     if back == 0:
         return None
-    share, cure = back / (back + on), "Sort the rows by time (--sort TIME)."
+    share, cure = back / (back + on), "Sort the rows by time (--sort TIME, or in Python before)."
     if share > BACKWARDS:
         return Finding(
             "order.backwards", "refuse",

@@ -11,8 +11,6 @@ import typer
 
 from calibrant.forecasters.named import FORECASTERS
 
-#: With fewer rows, the first one that cannot be used says it all.
-ENOUGH = 50
 Source = Annotated[
     str,
     typer.Argument(

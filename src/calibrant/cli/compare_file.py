@@ -36,11 +36,11 @@ from calibrant.recalibrate.rivals import (
     WindowedRefit,
 )
 from calibrant.recalibrate.rivals.numbers import SETTINGS
-from calibrant.recalibrate.rows import checked, recalibrate_rows
+from calibrant.recalibrate.rows import checked, recalibrate_rows, take_rows
 from calibrant.report.before_after import log_losses
 from calibrant.report.style import show_number
 from calibrant.report.verdict import first_to_know, waits_of, who_wins
-from calibrant.tables import InputError, take_scored
+from calibrant.tables import InputError
 from calibrant.tables.scored import prepare
 
 OURS = "calibrant"
@@ -138,7 +138,7 @@ def compare_scores(given: Mapping[str, Any]) -> Comparison:
         clocks = (given["time"], given["available"])
         table, done = prepare(table, score=given["score"], sort=given["sort"], clocks=clocks)
         parts = ("score", "outcome", "time", "available", "positive")
-        rows = take_scored(table, **{part: given[part] for part in parts})
+        rows = take_rows(table, **{part: given[part] for part in parts})
     for line in (table.note, rows.note, *done):
         console.note(line)
     recalibrator = Recalibrator()

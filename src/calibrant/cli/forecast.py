@@ -17,10 +17,8 @@ import typer
 
 from calibrant._checks import Floats, check_integer, check_seed
 from calibrant.checks import Columns, check_columns, refuse
-from calibrant.checks.order import time_order
 from calibrant.cli import console
 from calibrant.cli.arguments import (
-    ENOUGH,
     FORECASTER,
     Allow,
     AsJson,
@@ -50,6 +48,7 @@ from calibrant.forecasters.memories import Memory, heaviest_in_words
 from calibrant.forecasters.named import make, parameters
 from calibrant.measures import Scorecard
 from calibrant.monitor import Monitor
+from calibrant.recalibrate.rows import check_time
 from calibrant.report import forecasting
 from calibrant.report.timeline import Timeline
 from calibrant.report.watch_page import WatchReport, watch_rounds
@@ -386,9 +385,7 @@ def take_rows(options: ForecastOptions) -> Rows:
         clock = arrivals = later = None
         if options.time is not None:
             clock = take_clock(table, "time", options.time)
-            order = None if np.isnan(clock.ticks).any() else time_order(clock.ticks)
-            if order is not None and len(table) >= ENOUGH:
-                raise InputError(order.message, source=table.source, column=options.time)
+            check_time(table, options.time)
             clock.check_order()
             if (np.diff(clock.ticks[:known]) == 0.0).any():
                 # Rows of one time are a batch: none of them can have known another's outcome.

@@ -340,12 +340,19 @@ class RecalibrationReport(Report):
             if cause is not None:
                 word = cause.word or verdict.word
                 is_turned = word != verdict.word
-                verdict = replace(verdict, word=word, cause=cause.sentence, is_turned=is_turned)
+                size = verdict.size
+                if word == "doubtful":
+                    size = f"Taken at face value, {size[0].lower()}{size[1:]}"
+                verdict = replace(
+                    verdict, word=word, size=size, cause=cause.sentence, is_turned=is_turned
+                )
                 break
-        verdict = replace(verdict, assumed=assumed)
+        allowed = [finding.message for finding in checks if finding.is_allowed]
+        verdict = replace(verdict, assumed=" ".join([assumed, *allowed]).strip())
         place = kept["timeline"].name if "timeline" in kept else Timeline(None).name
         findings = measures.findings(verdict=verdict, never=never, place=place)
-        findings += [finding.message for finding in checks if not finding.is_open]
+        notes = [each for each in checks if not each.is_open and not each.is_allowed]
+        findings += [note.message for note in notes]
         if kept.get("decisions") is not None:
             findings.append(kept["decisions"].sentence)
         return cls(title, verdict, measures, findings, dict(made), kind, list(checks), **kept)
@@ -488,7 +495,8 @@ def refits_panel(report: RecalibrationReport, page: Page) -> None:
         "Beside plain refits",
         "What a team would do without calibrant: a sigmoid (Platt) or an isotonic map, fitted anew "
         "every 1,000 rows, or ten times in a shorter run, on the last 10,000 outcomes known by "
-        "then. Same rows, same lateness.",
+        "then. Same rows, same lateness. A refit that predicts 0 or 1 and is wrong has an infinite "
+        "log loss; who wins is decided with no probability closer to 0 or 1 than 1e-15.",
     )
     page.table(REFIT_HEAD, refit_rows(report), report.refits_in_words)
 
