@@ -294,10 +294,10 @@ def test_the_forecasts_are_watched_too(calibrant, events):
 # -- the row after the last one, and states --------------------------------------------------------
 
 
-def daily(rows, known):
-    """Return a CSV of days, whose last outcomes are missing from row `known` on."""
+def daily(rows, known, a_day=1):
+    """Return a CSV of so many rows a day, without an outcome from row `known` on."""
     outcomes = np.random.default_rng(0).integers(0, 2, rows).tolist()
-    days = np.datetime64("2024-01-01") + np.arange(rows)
+    days = np.datetime64("2024-01-01") + np.arange(rows) // a_day
     lines = [f"{days[row]},{y if row < known else ''}" for row, y in enumerate(outcomes)]
     return "\n".join(["t,y", *lines]) + "\n"
 
@@ -327,6 +327,29 @@ def test_the_next_row_is_forecast(calibrant, tmp_path, options):
     assert added == whole[:120]
     assert following["forecast"] == last["forecast"] == whole[120]
     assert following["row"] == ("2024-04-30" if "--time" in options else "row 121")
+
+
+def test_rows_of_one_time_are_forecast_together(calibrant, tmp_path):
+    """What is known of a day is used from the next day on, in the next file too."""
+    whole, _ = forecast_of(calibrant, tmp_path, daily(123, 123, 3), "--time", "t")
+    empty, following = forecast_of(calibrant, tmp_path, daily(123, 120, 3), "--time", "t")
+    assert empty == whole
+    assert [each["row"] for each in following] == ["2024-02-10"] * 3
+    outcomes = [line.split(",")[1] for line in daily(123, 123, 3).splitlines()[1:]]
+    twin, by_hand = EventForecaster(), []
+    for day in range(41):
+        for row in range(3 * day, 3 * day + 3):
+            twin.predict(at=np.datetime64("2024-01-01") + day)
+            by_hand.append(twin.predict(id=row))
+        for row in range(3 * day, 3 * day + 3):
+            twin.update(float(outcomes[row]), id=row)
+    assert whole == by_hand
+    head, *lines = daily(123, 123, 3).splitlines()
+    state, halves = ("--state", tmp_path / "state"), []
+    for part in (lines[:60], lines[60:]):
+        text = "\n".join([head, *part])
+        halves += forecast_of(calibrant, tmp_path, text, "--time", "t", *state)[0]
+    assert halves == whole
 
 
 def test_several_rows_without_an_outcome_are_forecast(calibrant, tmp_path):

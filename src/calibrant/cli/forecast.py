@@ -305,7 +305,7 @@ def forecast_file(options: ForecastOptions) -> None:
         page = b"" if report is None else drawn_page(options, rows, result)
         if options.out is not None:
             with console.busy(f"writing {options.out}"):
-                column = np.append(result.own, list(result.following.values()))
+                column = np.append(result.own, [forecast for _, forecast in result.following])
                 write(
                     options.out, rows.table.with_column(options.column, column[: len(rows.table)])
                 )
@@ -445,7 +445,7 @@ class Result:
     best: str
     rivals: int
     watched: WatchReport
-    following: dict[str, float]
+    following: list[tuple[str, float]]
 
     @property
     def own(self) -> Floats:
@@ -499,12 +499,12 @@ def forecast_rows(options: ForecastOptions, rows: Rows) -> Result:
     )  # fmt: skip
 
 
-def forecast_following(forecaster: Forecaster, rows: Rows) -> dict[str, float]:
+def forecast_following(forecaster: Forecaster, rows: Rows) -> list[tuple[str, float]]:
     """Return the forecasts of the rows after the last outcome; the forecaster stays as it is."""
     names, moments = rows.following
     if not isinstance(forecaster, EventForecaster):
-        return {name: float(forecaster.predict()) for name in names}
-    copy, found = EventForecaster.from_bytes(forecaster.to_bytes()), {}
+        return [(name, float(forecaster.predict())) for name in names]
+    copy, found = EventForecaster.from_bytes(forecaster.to_bytes()), []
     first = forecaster.rounds - len(rows.outcomes)
     for at, name in enumerate(names):
         moment = None if moments is None else float(moments[at])
@@ -513,7 +513,7 @@ def forecast_following(forecaster: Forecaster, rows: Rows) -> dict[str, float]:
             for late in waiting[rows.available.ticks[waiting] < moment].tolist():
                 copy.update(rows.outcomes[late], id=first + late)
         copy.predict(at=moment)
-        found[name] = float(copy.predict(id=f"following {at}"))
+        found.append((name, float(copy.predict(id=f"following {at}"))))
     return found
 
 
@@ -583,7 +583,7 @@ def show(options: ForecastOptions, rows: Rows, result: Result) -> None:
         console.say(f"\nThe forecasts draw on {words}.", fold=True)
     if result.following:
         console.say("\nForecasts after the last outcome")
-        for name, forecast in list(result.following.items())[:MOST_FOLLOWING]:
+        for name, forecast in result.following[:MOST_FOLLOWING]:
             console.say(f"  {name}: {forecast:.4f}")
         if len(result.following) > MOST_FOLLOWING:
             more = len(result.following) - MOST_FOLLOWING
@@ -604,7 +604,7 @@ def in_json(result: Result) -> dict[str, Any]:
         }
         for name, card in result.cards.items()
     }
-    following = [{"row": name, "forecast": p} for name, p in result.following.items()]
+    following = [{"row": name, "forecast": p} for name, p in result.following]
     return {**console.summary_of(result.watched), "measures": measures, "following": following}
 
 
