@@ -220,7 +220,7 @@ def who_wins(changes: Mapping[str, Change], of: str, loss: str) -> str:
     Examples
     --------
     >>> from calibrant.measures import Change
-    >>> who_wins({"TOPS": Change(-0.02, -0.03, -0.01)}, "one rival", "log loss")[-43:]
+    >>> who_wins({"TOPS": Change(-0.02, -0.03, -0.01)}, "one rival", "log loss")[-45:]
     '(95 % interval 0.01 to 0.03): calibrant wins.'
     """
     best = max(changes, key=lambda name: changes[name].mean)
