@@ -17,6 +17,7 @@ sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the t
 from rich.console import Console  # noqa: E402
 
 from benchmarks import (  # noqa: E402
+    answers,
     attack,
     attack_safe,
     batches,
@@ -94,6 +95,7 @@ PARTS = {
     "why_not": why_not,
     "certificates": certificates,
     "checks": checks,
+    "answers": answers,
     "monitor": monitor,
     "monitor_late": monitor_late,
     "kills": kills,

@@ -27,18 +27,7 @@ from calibrant.measures.numbers import (
     pinball,
     rolling_coverage,
 )
-from calibrant.recalibrate.rivals import (
-    ACI,
-    SAOCP,
-    AgACI,
-    ConformalPID,
-    DtACI,
-    GaussianEWMA,
-    MultiQT,
-    NormalisedSplit,
-    SplitConformal,
-)
-from calibrant.recalibrate.rivals.numbers import quantile_tracking
+from calibrant.recalibrate.rivals.numbers import SETTINGS, quantile_tracking
 
 PAGE = Path(__file__).with_suffix(".md")
 BUNDLED = Path(calibrant.__file__).parent / "data" / "numbers"
@@ -49,18 +38,6 @@ PERCENTS = np.arange(1, 100) / 100.0
 ATTACKED = (2000, 20_000, 200_000)
 #: Coverage and mean width that Angelopoulos, Candes and Tibshirani (2023) report.
 PUBLISHED = {"amzn_ar": (0.894, 17.6), "amzn_prophet": (0.888, 51.7)}
-RIVALS = {
-    **{f"split {w or 'all'}": lambda tau, w=w: SplitConformal(tau, w) for w in (100, 500, 0)},
-    **{f"ACI {rate}": lambda tau, rate=rate: ACI(tau, rate) for rate in (0.005, 0.01, 0.05)},
-    "DtACI": DtACI,
-    "AgACI": AgACI,
-    "SAOCP": SAOCP,
-    **{f"PID {rate}": lambda tau, rate=rate: ConformalPID(tau, rate) for rate in (0.02, 0.1, 0.5)},
-    **{f"MultiQT {rate}": lambda tau, rate=rate: MultiQT(tau, rate) for rate in (0.01, 0.05, 0.1)},
-    **{f"Gaussian {keep}": lambda tau, k=keep: GaussianEWMA(tau, k) for keep in (0.94, 0.97, 0.99)},
-    "MultiQT on Gaussian": lambda tau: MultiQT(tau, 0.01, 0.94),
-    "normalised split": NormalisedSplit,
-}
 
 
 def streams(folder):
@@ -106,7 +83,7 @@ def rows_of(folder, late, say, levels=None):
         mine = measures(tau, predicted, forecasts, outcomes)
         theirs = {
             rival: measures(tau, make(tau).run(forecasts, outcomes, late=late), forecasts, outcomes)
-            for rival, make in RIVALS.items()
+            for rival, make in SETTINGS.items()
         }
         best = min(theirs, key=lambda rival: theirs[rival][0])
         sharpest = min(theirs, key=lambda rival: theirs[rival][1])

@@ -1,4 +1,4 @@
-"""Wrong questions at every door, terminal, data frames, `fit` and the page; and honest twins."""
+"""Wrong questions at every door: commands, data frames, `fit` and the page; and honest twins."""
 
 import json
 import warnings
@@ -13,7 +13,6 @@ from calibrant import EventForecaster, Recalibrator
 from calibrant.cli import app
 from calibrant.recalibrate import recalibrate_frame
 from calibrant.report import recalibration
-from calibrant.tables import InputError
 
 ROWS = 2_000
 
@@ -30,37 +29,125 @@ def honest():
     return pd.DataFrame({"t": times, "s": scores, "y": outcomes})
 
 
-def by_outcome(frame):
-    """Case 1."""
-    return frame.sort_values("y", kind="stable").drop(columns="t")
-
-
-def announced(frame):
-    """Case 2."""
-    return frame.assign(y=frame["y"].where(frame["y"] == 1))
-
-
-def copied(frame):
-    return frame.assign(s=frame["y"])
-
-
-REFUSED = {"order.sorted": by_outcome, "one_sided": announced, "leak.copy": copied}
-
-
 def late(frame):
     delay = np.where(frame["y"] == 1, 2, 40)
     return frame.assign(a=frame["t"] + pd.to_timedelta(delay, unit="h"))
 
 
-def twice(frame):
-    return pd.concat([frame, frame]).sort_values("t", kind="stable")
+def announced_late(frame):
+    """Ones announced after 30 hours, zeros never: with silence, the last rows are immature."""
+    return frame.assign(
+        a=(frame["t"] + pd.Timedelta("30h")).where(frame["y"] == 1),
+        y=frame["y"].where(frame["y"] == 1),
+    )
 
 
-def inverted(frame):
-    return frame.assign(s=1 - frame["s"])
+def fitted(frame):
+    """Scores with the very mean of the outcomes: residuals of a fit sum to nothing."""
+    scores = np.clip(frame["s"], 0.05, 0.95) ** 2
+    return frame.assign(s=scores * frame["y"].mean() / scores.mean())
 
 
-WARNED = {"lateness": late, "duplicates": twice, "inverted": inverted}
+def waiting(frame):
+    """The last outcomes have not come, more and more of them."""
+    is_late = np.random.default_rng(2).random(ROWS) < np.linspace(-9, 1, ROWS)
+    return frame.assign(y=frame["y"].mask(is_late))
+
+
+def selected(frame):
+    """All ones are known, and of the zeros 1 in 100."""
+    is_zero = (frame["y"] == 0) & (np.random.default_rng(3).random(ROWS) < 0.99)
+    return frame.assign(y=frame["y"].mask(is_zero), s=frame["s"] / 5)
+
+
+#: What is wrong, how to make it, what is said of it, and how grave it is at each door: refused,
+#: warned of, remarked on; quiet where it is not looked for, or remarks are not made.
+CASES = {
+    "order.sorted": (
+        lambda frame: frame.sort_values("y", kind="stable").drop(columns="t"),
+        "sorted or grouped by outcome",
+        "recalibrate refuse, inspect refuse, measure quiet, forecast refuse, frame refuse, "
+        "fit refuse, page refuse, compare refuse",
+    ),
+    "order.by_score": (
+        lambda frame: frame.sort_values("s", kind="stable").drop(columns="t"),
+        "The scores only rise",
+        "recalibrate refuse, inspect refuse, measure quiet, frame refuse, fit refuse, page refuse, "
+        "compare refuse",
+    ),
+    "order.backwards": (
+        lambda frame: frame[::-1],
+        "Time runs backwards in 100 % of the steps",
+        "recalibrate refuse, inspect refuse, measure quiet, forecast refuse, frame refuse, "
+        "compare refuse",
+    ),
+    "order.shuffled": (
+        lambda frame: frame.sample(frac=1.0, random_state=0),
+        "the rows are not in the order of time",
+        "recalibrate refuse, inspect refuse, measure quiet, forecast refuse, frame refuse, "
+        "compare refuse",
+    ),
+    "one_sided": (
+        lambda frame: frame.assign(y=frame["y"].where(frame["y"] == 1)),
+        "it seems that only outcomes of 1 are reported",
+        "recalibrate refuse, inspect refuse, measure refuse, frame refuse, fit refuse, "
+        "page refuse, compare refuse",
+    ),
+    "scale.percent": (
+        lambda frame: frame.assign(s=100 * frame["s"]),
+        "they seem to be percents",
+        "recalibrate refuse, inspect refuse, frame refuse, fit refuse, compare refuse",
+    ),
+    "leak.copy": (
+        lambda frame: frame.assign(s=frame["y"]),
+        "seems to be a copy of the outcome",
+        "recalibrate refuse, measure refuse, frame refuse, fit refuse, page refuse, compare refuse",
+    ),
+    "leak.in_sample": (
+        fitted,
+        "seem to have been fitted to these very outcomes",
+        "recalibrate warn, inspect warn, measure warn, frame warn, fit warn, page warn, "
+        "compare warn",
+    ),
+    "lopsided": (
+        selected,
+        "one kind may be reported more often than the other",
+        "recalibrate warn, inspect warn, measure warn, frame warn, fit warn, page warn, "
+        "compare warn",
+    ),
+    "lateness": (
+        late,
+        "become known earlier than outcomes 0",
+        "recalibrate warn, inspect warn, frame warn, page warn, compare warn",
+    ),
+    "duplicates": (
+        lambda frame: pd.concat([frame, frame]).sort_values("t", kind="stable"),
+        "they seem to be copies",
+        "recalibrate warn, inspect warn, measure warn, frame warn, fit warn, page warn, "
+        "compare warn",
+    ),
+    "inverted": (
+        lambda frame: frame.assign(s=1 - frame["s"]),
+        "Higher scores go with fewer ones",
+        "recalibrate warn, inspect warn, measure warn, frame warn, fit warn, page warn, "
+        "compare warn",
+    ),
+    "ties": (
+        lambda frame: frame.assign(t=frame["t"].dt.floor("D")),
+        "share their time with another",
+        "recalibrate note, inspect note, forecast note, page note, compare note",
+    ),
+    "maturity.rising": (
+        waiting,
+        "the last rows still wait",
+        "recalibrate note, inspect note, measure note, page note, compare note",
+    ),
+    "constant": (
+        lambda frame: frame.assign(s=0.3),
+        "Every score is 0.3.",
+        "recalibrate note, measure note, page note, compare note",
+    ),
+}
 
 
 def options(frame):
@@ -79,62 +166,131 @@ def written(frame, tmp_path):
     return path
 
 
-def test_honest_rows_pass_every_door(tmp_path):
-    frame = honest()
-    path = written(frame, tmp_path)
-    found = json.loads(calibrant("recalibrate", path, *options(frame), "--json").stdout)
-    assert found["verdict"] == "better"
-    assert found["checks"] == []
-    seen = json.loads(calibrant("inspect", path, "--json").stdout)
-    assert seen["checks"] == []
-    assert seen["command"] is not None
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        done = recalibrate_frame(frame, **arguments(frame))
-        Recalibrator().fit(frame["s"], frame["y"])
-        report = recalibration(frame["s"], done["calibrated"], frame["y"])
-    assert report.verdict.word == "better"
-    assert '<section class="verdict better"' in report.html()
+# -- doors: each returns (severity, message) of whatever is said of a frame ------------------------
 
 
-@pytest.mark.parametrize("check", REFUSED)
-def test_what_is_refused_is_refused_at_every_door(check, tmp_path):
-    frame = REFUSED[check](honest())
+def told_by(result):
+    """Return the findings in the JSON of a command, or what it refuses."""
+    if result.exit_code == 2:
+        return [("refuse", result.stderr)]
+    checks = json.loads(result.stdout)["checks"]
+    return [(each["severity"], each["message"]) for each in checks]
+
+
+def at_recalibrate(frame, path):
+    return told_by(calibrant("recalibrate", path, *options(frame), "--json"))
+
+
+def at_compare(frame, path):
+    return told_by(calibrant("compare", path, *options(frame), "--json"))
+
+
+def at_inspect(frame, path):
+    frame.rename(columns={"s": "score"}).to_csv(path, index=False)
+    return told_by(calibrant("inspect", path, "--json"))
+
+
+def at_measure(frame, path):  # noqa: ARG001
+    return told_by(calibrant("measure", path, "--prediction", "s", "--outcome", "y", "--json"))
+
+
+def at_forecast(frame, path):
+    times = ("--time", "t") if "t" in frame else ()
+    result = calibrant("forecast", path, "--outcome", "y", *times, "--json")
+    return [("refuse" if result.exit_code == 2 else "note", result.stderr)]
+
+
+def in_python(call):
+    """Return the warnings of a call, or what it refuses."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        try:
+            call()
+        except ValueError as error:
+            return [("refuse", str(error))]
+    return [("warn", str(each.message)) for each in found if each.category is UserWarning]
+
+
+def at_frame(frame, path):  # noqa: ARG001
+    return in_python(lambda: recalibrate_frame(frame, **arguments(frame)))
+
+
+def at_fit(frame, path):  # noqa: ARG001
+    return in_python(lambda: Recalibrator().fit(frame["s"], frame["y"]))
+
+
+def at_page(frame, path):  # noqa: ARG001
+    """The page is made of whatever there is; a verdict is never good over a warning."""
+    made = {"times": frame["t"].to_numpy()} if "t" in frame else {}
+    if "a" in frame:
+        made["available"] = frame["a"].to_numpy()
+    report = recalibration(frame["s"], frame["s"] ** 2, frame["y"], **made)
+    if any(each.is_open for each in report.checks):
+        assert report.verdict.word in ("doubtful", "worse")
+        html = report.html()
+        assert '<section class="verdict better"' not in html
+    return [(each.severity, each.message) for each in report.checks]
+
+
+DOORS = {
+    "recalibrate": at_recalibrate, "inspect": at_inspect, "measure": at_measure,
+    "forecast": at_forecast, "frame": at_frame, "fit": at_fit, "page": at_page,
+    "compare": at_compare,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def honest_path(tmp_path_factory):
+    return written(honest(), tmp_path_factory.mktemp("honest"))
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_honest_rows_pass_every_door(door, honest_path):
+    said = DOORS[door](honest(), honest_path)
+    assert [each for each in said if each[0] != "note"] == []
+    for _, message in said:  # what a forecast notes is about the column that it does not use
+        assert not any(part in message for _, part, _ in CASES.values())
+
+
+EXPECTED = [
+    (check, *each.split()) for check, (*_, where) in CASES.items() for each in where.split(", ")
+]
+
+
+@pytest.mark.parametrize(
+    ("check", "door", "severity"), EXPECTED, ids=[f"{c}-{d}" for c, d, _ in EXPECTED]
+)
+def test_what_is_wrong_is_said_at_every_door(check, door, severity, tmp_path):
+    spoil, part, _ = CASES[check]
+    frame = spoil(honest())
+    said = DOORS[door](frame, written(frame, tmp_path))
+    found = [grade for grade, message in said if part in " ".join(message.split())]
+    assert found == ([] if severity == "quiet" else [severity]), said
+
+
+@pytest.mark.parametrize("check", ["order.sorted", "one_sided", "leak.copy"])
+def test_who_insists_gets_what_was_asked_for(check, tmp_path):
+    """The remark stays, and no page calls it better by itself."""
+    frame = CASES[check][0](honest())
     path = written(frame, tmp_path)
-    told = calibrant("recalibrate", path, *options(frame))
-    assert told.exit_code == 2
-    seen = json.loads(calibrant("inspect", path, "--json").stdout)
-    if check != "leak.copy":  # of two such columns, nobody can say which is the score
-        assert check in [each["check"] for each in seen["checks"]]
-        assert seen["command"] is None or "--silence 0 --after SPAN" in seen["command"]
-    with pytest.raises(InputError) as refused:
-        recalibrate_frame(frame, **arguments(frame))
-    assert str(refused.value) in told.stderr
-    with pytest.raises(ValueError, match=str(refused.value)[:40]):
-        Recalibrator().fit(frame["s"], frame["y"])
-    # Who insists gets what was asked for, and the remark stays.
     allowed = calibrant("recalibrate", path, *options(frame), "--allow", check, "--json")
     assert (check, "note") in [
         (each["check"], each["severity"]) for each in json.loads(allowed.stdout)["checks"]
     ]
     done = recalibrate_frame(frame, **arguments(frame), allow=check)
-    # A page never calls it better.
     report = recalibration(frame["s"], done["calibrated"], frame["y"])
     assert report.verdict.word == "doubtful"
     assert '<section class="verdict unknown"' in report.html()
 
 
-@pytest.mark.parametrize("check", WARNED)
-def test_what_is_warned_of_is_never_better(check, tmp_path):
-    frame = WARNED[check](honest())
-    path = written(frame, tmp_path)
-    told = calibrant("recalibrate", path, *options(frame), "--json")
-    found = json.loads(told.stdout)
-    assert found["verdict"] in ("doubtful", "worse")
-    assert (check, "warn") in [(each["check"], each["severity"]) for each in found["checks"]]
-    with pytest.warns(UserWarning, match=r"[a-z]") as warned:
-        recalibrate_frame(frame, **arguments(frame))
-    assert str(warned[0].message) in [each["message"] for each in found["checks"]]
+def test_what_is_better_is_called_better(honest_path):
+    frame = honest()
+    found = json.loads(calibrant("recalibrate", honest_path, *options(frame), "--json").stdout)
+    assert found["verdict"] == "better"
+    assert json.loads(calibrant("inspect", honest_path, "--json").stdout)["command"] is not None
+    report = recalibration(frame["s"], frame["s"] ** 2, frame["y"])
+    assert report.verdict.word == "better"
+    assert '<section class="verdict better"' in report.html()
 
 
 def test_rows_of_one_time_do_not_learn_from_each_other(tmp_path):
@@ -244,7 +400,7 @@ def test_days_have_no_hour(step, has_hour):
 
 
 def test_an_outcome_sorted_series_is_not_forecast(tmp_path):
-    path = written(by_outcome(honest())[["y"]], tmp_path)
+    path = written(CASES["order.sorted"][0](honest())[["y"]], tmp_path)
     told = calibrant("forecast", path, "--outcome", "y")
     assert told.exit_code == 2
     assert "--trust-order" in told.stderr

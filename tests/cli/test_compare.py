@@ -1,9 +1,11 @@
 """The command line: comparing forecasters."""
 
+import json
 import os
 import pty
 import re
 
+import numpy as np
 import pytest
 
 from calibrant.cli.compare import left, whole
@@ -11,6 +13,9 @@ from calibrant.experiments import read_results
 from calibrant.experiments.groups import FORECASTER_GROUPS, STREAM_GROUPS, expand, split
 from calibrant.experiments.results import rank
 from calibrant.forecasters.named import FORECASTERS, make
+from calibrant.measures import brier
+from calibrant.measures.numbers import pinball
+from calibrant.recalibrate.rivals import ACI, OnlinePlatt
 from calibrant.streams import ADVERSARIES, FAMILIES, named, names
 
 SMALL = ("compare", "--horizons", "100,300", "--seeds", 2, "--workers", 1)
@@ -235,3 +240,105 @@ def test_numbers_in_words():
     assert left(None) == left(0.1) == ""
     assert left(45.2) == ", about 45 s left"
     assert left(600.0) == ", about 10 min left"
+
+
+# -- rows of one's own -----------------------------------------------------------------------------
+
+
+def own_rows(tmp_path, is_late):
+    """Write scores, forecasts and outcomes of both; return their columns, a line each."""
+    random = np.random.default_rng(3)
+    t, s = np.arange(600.0), random.random(600).round(3)
+    y = (random.random(600) < s**2).astype(float)
+    known = t + np.where(is_late, random.integers(0, 50, 600), 0)
+    m = random.normal(size=600).round(3)
+    number = (m + random.normal(size=600)).round(3)
+    columns = np.array([t, s, y, known, m, number])
+    lines = "\n".join(",".join(map(str, row)) for row in columns.T.tolist())
+    (tmp_path / "own.csv").write_text(f"t,s,y,a,m,z\n{lines}\n")
+    return columns
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_methods_on_scores_of_ones_own(calibrant, tmp_path, is_late):
+    t, s, y, known, *_ = own_rows(tmp_path, is_late)
+    words = (tmp_path / "own.csv", "--score", "s", "--outcome", "y", "--time", "t")
+    words += ("--available", "a") if is_late else ()
+    found = json.loads(calibrant("compare", *words, "--json").stdout)
+    ours = json.loads(calibrant("recalibrate", *words, "--json").stdout)["calibrated"]
+    for name, mine in (("Brier_score", "brier"), ("log_loss", "log_loss"), ("ECE", "ece")):
+        assert found["methods"]["calibrant"][name] == pytest.approx(ours[mine])
+    # By hand: what is known at the very time of a row comes too late for it.
+    rival, waiting, predicted = OnlinePlatt(), [], []
+    for row in range(600):
+        for late in sorted(w for w in waiting if known[w] < t[row]):
+            waiting.remove(late)
+            rival.update(y[late], id=late)
+        predicted.append(rival.predict(s[row], id=row))
+        waiting.append(row)
+    platt = found["methods"]["online Platt"]["Brier_score"]
+    assert platt == pytest.approx(brier(predicted, y), abs=1e-12)
+    assert found["methods"]["raw scores"]["Brier_score"] == pytest.approx(brier(s, y))
+    told = calibrant("compare", *words).stdout
+    assert found["in_words"] in " ".join(told.split())
+    assert found["in_words"].startswith("Of 9 other methods on the same rows, ")
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_methods_on_numbers_of_ones_own(calibrant, tmp_path, is_late):
+    *_, m, z = own_rows(tmp_path, is_late)
+    words = (tmp_path / "own.csv", "--forecast", "m", "--outcome", "z", "--time", "t")
+    words += ("--available", "a") if is_late else ()
+    found = json.loads(calibrant("compare", *words, "--json").stdout)
+    ours = json.loads(calibrant("recalibrate", *words, "--json").stdout)
+    mine = found["methods"]["calibrant"]
+    assert mine["pinball_loss"] == pytest.approx(ours["pinball"])
+    assert mine["coverage"] == pytest.approx(ours["intervals"][-1]["observed"])
+    assert mine["interval_score"] == pytest.approx(ours["intervals"][-1]["interval_score"])
+    assert len(found["methods"]) == 21
+    if is_late:
+        assert re.search(r"each outcome 2\d rows late", found["notes"][0])
+        return
+    levels = np.array([each["level"] for each in ours["levels"]])
+    theirs = ACI(levels, rate=0.01).run(m, z)[100:]
+    far = 2.0 * np.ptp(z)
+    near = np.clip(theirs, z[100:, None] - far, z[100:, None] + far)
+    expected = pinball(near, levels, z[100:])
+    assert found["methods"]["ACI 0.01"]["pinball_loss"] == pytest.approx(expected)
+    assert "calibrant" in calibrant("compare", *words).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "needs --score for a column of scores, or --forecast"),
+        (("--score", "s", "--forecast", "m"), "needs --score for a column of scores, or"),
+        (("--score", "s", "--available", "a"), "--available needs --time"),
+        (("--score", "s", "--out", "x"), "--out is for streams"),
+        (("--forecast", "m"), "need --outcome"),
+        (("--score", "m", "--outcome", "y"), "must be"),
+        (("--score", "y", "--outcome", "y2"), "y2"),
+    ],
+)
+def test_rows_that_cannot_be_compared(calibrant, tmp_path, words, said):
+    own_rows(tmp_path, False)
+    told = calibrant("compare", tmp_path / "own.csv", *words)
+    assert told.exit_code == 2
+    assert said in told.stderr
+
+
+def test_options_of_rows_need_a_file(calibrant):
+    for words in (("--score", "s"), ("--json",), ()):
+        told = calibrant("compare", *words)
+        assert told.exit_code == 2
+        assert "FILE" in told.stderr
+
+
+def test_a_comparison_on_sorted_rows_is_refused(calibrant, tmp_path):
+    own_rows(tmp_path, False)
+    head, *lines = (tmp_path / "own.csv").read_text().splitlines()
+    lines.sort(key=lambda line: line.split(",")[2])
+    (tmp_path / "own.csv").write_text("\n".join([head, *lines]))
+    words = ("compare", tmp_path / "own.csv", "--score", "s", "--outcome", "y")
+    assert "sorted or grouped by outcome" in calibrant(*words).stderr
+    assert calibrant(*words, "--trust-order").exit_code == 0

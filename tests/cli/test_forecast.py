@@ -289,3 +289,123 @@ def test_the_forecasts_are_watched_too(calibrant, events):
     assert found["measures"]["event-forecaster"]["brier"] == pytest.approx(
         brier(EventForecaster().run(outcomes), outcomes)
     )
+
+
+# -- the row after the last one, and states --------------------------------------------------------
+
+
+def daily(rows, known, a_day=1):
+    """Return a CSV of so many rows a day, without an outcome from row `known` on."""
+    outcomes = np.random.default_rng(0).integers(0, 2, rows).tolist()
+    days = np.datetime64("2024-01-01") + np.arange(rows) // a_day
+    lines = [f"{days[row]},{y if row < known else ''}" for row, y in enumerate(outcomes)]
+    return "\n".join(["t,y", *lines]) + "\n"
+
+
+def forecast_of(calibrant, tmp_path, text, *options):
+    (tmp_path / "rows.csv").write_text(text)
+    out = tmp_path / "out.csv"
+    found = calibrant(
+        "forecast", tmp_path / "rows.csv", "--outcome", "y", *options, "--out", out, "--json"
+    )
+    assert found.exit_code == 0, found.stderr
+    rows = csv.DictReader(out.read_text().splitlines())
+    column = [float(row["prediction"]) for row in rows]
+    return column, json.loads(found.stdout)["following"]
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--time", "t"), ("--ahead", "3"), ("--forecaster", "zoom")], ids=str
+)
+def test_the_next_row_is_forecast(calibrant, tmp_path, options):
+    """As an empty outcome, or with --next after the last row: it is what a longer file says."""
+    whole, none = forecast_of(calibrant, tmp_path, daily(121, 121), *options)
+    assert none == []
+    empty, (last,) = forecast_of(calibrant, tmp_path, daily(121, 120), *options)
+    assert empty == whole
+    added, (following,) = forecast_of(calibrant, tmp_path, daily(120, 120), *options, "--next")
+    assert added == whole[:120]
+    assert following["forecast"] == last["forecast"] == whole[120]
+    assert following["row"] == ("2024-04-30" if "--time" in options else "row 121")
+
+
+def test_rows_of_one_time_are_forecast_together(calibrant, tmp_path):
+    """What is known of a day is used from the next day on, in the next file too."""
+    whole, _ = forecast_of(calibrant, tmp_path, daily(123, 123, 3), "--time", "t")
+    empty, following = forecast_of(calibrant, tmp_path, daily(123, 120, 3), "--time", "t")
+    assert empty == whole
+    assert [each["row"] for each in following] == ["2024-02-10"] * 3
+    outcomes = [line.split(",")[1] for line in daily(123, 123, 3).splitlines()[1:]]
+    twin, by_hand = EventForecaster(), []
+    for day in range(41):
+        for row in range(3 * day, 3 * day + 3):
+            twin.predict(at=np.datetime64("2024-01-01") + day)
+            by_hand.append(twin.predict(id=row))
+        for row in range(3 * day, 3 * day + 3):
+            twin.update(float(outcomes[row]), id=row)
+    assert whole == by_hand
+    head, *lines = daily(123, 123, 3).splitlines()
+    state, halves = ("--state", tmp_path / "state"), []
+    for part in (lines[:60], lines[60:]):
+        text = "\n".join([head, *part])
+        halves += forecast_of(calibrant, tmp_path, text, "--time", "t", *state)[0]
+    assert halves == whole
+
+
+def test_several_rows_without_an_outcome_are_forecast(calibrant, tmp_path):
+    whole, _ = forecast_of(calibrant, tmp_path, daily(123, 123), "--ahead", "3")
+    empty, following = forecast_of(calibrant, tmp_path, daily(123, 120), "--ahead", "3")
+    assert empty == whole
+    assert [each["forecast"] for each in following] == whole[120:]
+    told = calibrant("forecast", tmp_path / "rows.csv", "--outcome", "y").stdout
+    assert "Forecasts after the last outcome" in told
+    (tmp_path / "rows.csv").write_text("y\n1\n\n0\n0\n".replace("\n\n", '\n""\n'))
+    assert "line 3" in calibrant("forecast", tmp_path / "rows.csv", "--outcome", "y").stderr
+
+
+def test_the_next_row_knows_what_has_arrived_by_then(calibrant, tmp_path):
+    delays, text = np.random.default_rng(1).integers(0, 9, 121), ["t,y,a"]
+    for line, delay in zip(daily(121, 121).splitlines()[1:], delays, strict=True):
+        text.append(f"{line},{np.datetime64(line.split(',')[0]) + delay}")
+    options = ("--time", "t", "--available", "a")
+    whole, _ = forecast_of(calibrant, tmp_path, "\n".join(text), *options)
+    _, (following,) = forecast_of(calibrant, tmp_path, "\n".join(text[:-1]), *options, "--next")
+    assert following == {"row": "2024-04-30", "forecast": whole[-1]}
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--time", "t"), ("--ahead", "3"), ("--forecaster", "zoom")], ids=str
+)
+def test_two_halves_with_a_state_are_the_whole(calibrant, tmp_path, options):
+    whole, _ = forecast_of(calibrant, tmp_path, daily(140, 140), *options)
+    head, *lines = daily(140, 140).splitlines()
+    state = ("--state", tmp_path / "state")
+    halves = []
+    for part in (lines[:70], lines[70:]):
+        halves += forecast_of(calibrant, tmp_path, "\n".join([head, *part]), *options, *state)[0]
+    assert halves == whole
+
+
+def test_a_state_that_does_not_fit_is_refused(calibrant, tmp_path):
+    state = tmp_path / "state"
+    forecast_of(calibrant, tmp_path, daily(60, 60), "--ahead", "3", "--state", state)
+    before, rows = state.read_bytes(), tmp_path / "rows.csv"
+    for options, said in (
+        (("--ahead", "2"), "forecasts 3 ahead, not 2"),
+        (("--forecaster", "zoom"), "EventForecaster"),
+        (("--time", "t", "--available", "t"), "does not go with --available"),
+    ):
+        told = calibrant("forecast", rows, "--outcome", "y", *options, "--state", state)
+        assert told.exit_code == 2
+        assert said in told.stderr
+    assert state.read_bytes() == before
+
+
+def test_a_pipe_continues_with_its_state(program):
+    lines = [f"{y}\n" for y in np.random.default_rng(0).integers(0, 2, 40)]
+    answers = []
+    for part in (lines[:20], lines[20:]):
+        told, _ = program("forecast", "-", "--state", "state").communicate("".join(part).encode())
+        answers += told.split()
+    expected = EventForecaster().run([float(line) for line in lines])
+    assert [float(answer) for answer in answers] == expected.tolist()

@@ -1,10 +1,11 @@
 """The recalibration rivals against their slow twins, and one thing that each is known for."""
 
-import sys
 from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 
 from calibrant.forecasters.rivals import Foster1999
 from calibrant.measures import brier, cal1, log_loss, murphy
@@ -18,6 +19,7 @@ from calibrant.recalibrate.rivals import (
     Raw,
     WindowedRefit,
 )
+from calibrant.recalibrate.rivals.windowed_refit import isotonic_knots, sigmoid_line
 from naive import recalibration_rivals as naive
 
 STREAMS = range(12)
@@ -242,10 +244,24 @@ def test_bad_settings_are_refused(make, message):
         make()
 
 
-def test_without_scikit_learn_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.isotonic", None)
-    with pytest.raises(ImportError, match=r"pip install 'calibrant\[sklearn\]'"):
-        WindowedRefit()
+@pytest.mark.parametrize("rows", [3, 60, 2_000])
+@pytest.mark.parametrize("shape", ["fine", "coarse", "separated"])
+def test_refits_are_those_of_scikit_learn(rows, shape):
+    random = np.random.default_rng(rows)
+    scores = random.random(rows).round(1 if shape == "coarse" else 16)
+    outcomes = (random.random(rows) < scores**2).astype(float)
+    if shape == "separated":
+        outcomes = (scores > np.median(scores)).astype(float)
+    outcomes[:2] = 0.0, 1.0
+    new = np.linspace(0.0, 1.0, 101)
+    theirs = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, outcomes)
+    ours = np.interp(new, *isotonic_knots(scores, outcomes))
+    assert ours.tolist() == pytest.approx(theirs.predict(new).tolist(), abs=1e-12)
+    x = np.log(np.clip(scores, 1e-3, 0.999) / (1.0 - np.clip(scores, 1e-3, 0.999)))
+    line = LogisticRegression(C=1.0, solver="newton-cholesky", tol=1e-10).fit(x[:, None], outcomes)
+    assert sigmoid_line(scores, outcomes) == pytest.approx(
+        (line.coef_[0, 0], line.intercept_[0]), abs=1e-6
+    )
 
 
 # -- what each is known for ------------------------------------------------------------------------

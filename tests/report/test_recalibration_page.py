@@ -196,16 +196,20 @@ def test_plain_refits_are_played_on_the_same_rows_with_the_same_lateness():
     outcomes = (random.random(3_000) < scores**2).astype(float)
     at = np.arange(3_000.0)
     report = recalibration(scores, scores, outcomes, times=at, available=at + 100)
-    assert list(report.refits) == ["Platt, refitted", "isotonic, refitted"]
+    assert list(report.refits) == ["Platt refit", "isotonic refit"]
     expected = scores.copy()
     for start in range(300, 3_000, 300):
         known = start - 101  # what is known at the very time of a row comes too late for it
         maps = WindowedRefit("isotonic", window=known + 1, every=known + 1)
         maps.run(scores[: known + 1], outcomes[: known + 1])
         expected[start : start + 300] = [maps.predict(s) for s in scores[start : start + 300]]
-    card = report.refits["isotonic, refitted"]
+    card = report.refits["isotonic refit"]
     known = np.arange(3_000) < 3_000
     assert card.brier == pytest.approx(np.mean((expected - outcomes)[known] ** 2), rel=0.01)
-    assert "calibrant loses: its log loss is" in report.refits_in_words
+    assert report.refits_in_words.endswith("): the Platt refit wins.")
+    equal = recalibration(scores, expected, outcomes, times=at, available=at + 100)
+    assert equal.refits_in_words.endswith("nobody wins.")
+    best = recalibration(scores, 0.1 + 0.8 * outcomes, outcomes, times=at, available=at + 100)
+    assert best.refits_in_words.endswith("): calibrant wins.")
     assert "Beside plain refits" in report.html()
     assert recalibration(scores[:100], scores[:100], outcomes[:100]).refits == {}

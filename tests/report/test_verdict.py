@@ -116,7 +116,7 @@ def test_delays_that_depend_on_the_outcome_turn_the_verdict():
     assert (told.word, told.is_turned) == ("doubtful", True)
     assert told.sentences[0].startswith("Outcomes 1 become known earlier than outcomes 0 (after 5")
     assert "hold=15 (--hold 15" in told.sentences[0]
-    assert told.sentences[1].startswith("The probabilities became better")
+    assert told.sentences[1].startswith("Taken at face value, the probabilities became better")
     assert recalibration(scores, calibrated, outcomes, times=at, available=fair).verdict.word == (
         "better"
     )

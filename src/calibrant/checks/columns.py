@@ -36,6 +36,8 @@ class Finding:
         What to do about it.
     value : float
         The figure that decided.
+    is_allowed : bool
+        Whether the user answers for it, so that it is a note though it was graver.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class Finding:
     seen: str
     cure: str = ""
     value: float = math.nan
+    is_allowed: bool = False
 
     @property
     def message(self) -> str:
@@ -67,7 +70,8 @@ class Finding:
 
     def allowed(self) -> Finding:
         """Return it as a note: the user insists."""
-        return replace(self, severity="note", cure=f"It was allowed ({self.check}).")
+        cure = f"It was allowed ({self.check})."
+        return replace(self, severity="note", cure=cure, is_allowed=self.is_open)
 
 
 class Pairs(NamedTuple):

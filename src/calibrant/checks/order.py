@@ -46,10 +46,13 @@ def sorted_by_outcome(columns: Columns) -> Finding | None:
     if chance > CHANCE or switches > SORTED * expected:
         return None
     times = "once" if switches == 1 else f"{switches:,} times"
+    basis = "the scores lead one to expect"
+    if columns.scores is None:
+        basis = "independent outcomes would make"
     return Finding(
         "order.sorted", "refuse",
-        f"The outcome changes {times} from one row to the next, where the scores lead one to "
-        f"expect about {expected:,.0f} changes: the rows seem to be sorted or grouped by outcome.",
+        f"The outcome changes {times} from one row to the next, where {basis} about "
+        f"{expected:,.0f} changes: the rows seem to be sorted or grouped by outcome.",
         f"{INSIST} Outcomes that stay the same for very long can look like this too.",
         switches / expected,
     )  # fmt: skip
@@ -116,7 +119,7 @@ def time_order(times: Floats) -> Finding | None:
     back, on = int((steps < 0.0).sum()), int((steps > 0.0).sum())
     if back == 0:
         return None
-    share, cure = back / (back + on), "Sort the rows by time (--sort TIME)."
+    share, cure = back / (back + on), "Sort the rows by time (--sort TIME, or in Python before)."
     if share > BACKWARDS:
         return Finding(
             "order.backwards", "refuse",

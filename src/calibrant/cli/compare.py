@@ -1,4 +1,4 @@
-"""``calibrant compare``: any forecasters on any streams, side by side."""
+"""``calibrant compare``: any forecasters on any streams, or methods on a file, side by side."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from calibrant._checks import check_choice
 from calibrant.cli import console
+from calibrant.cli.arguments import Allow, AsJson, Delimiter, Positive, Sort, TrustOrder
 from calibrant.experiments import (
     DEFAULT_MEASURES,
     ENGINES,
@@ -37,6 +38,8 @@ SPECS = "Several with commas between them, or the option repeated."
 FAILED = 1
 MOST_LINES = 30
 MOST_ROUNDS = 10**12
+#: The help has the options of a FILE in a box of their own.
+OWN = "Rows of your own"
 EngineOption = Annotated[
     str, typer.Option(metavar="NAME", help=f"Where to run: {' or '.join(ENGINES)}.")
 ]
@@ -46,9 +49,18 @@ WorkersOption = Annotated[
 
 
 def compare(
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="A file with scores (--score) or forecasts of a number (--forecast): calibrant "
+            "and other methods are played on its rows. Without a FILE, forecasters on streams.",
+        ),
+    ] = None,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the results go; a rerun continues.")
-    ],
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where the results go; a rerun continues."),
+    ] = None,
     forecasters: Annotated[
         list[str],
         typer.Option(
@@ -76,13 +88,63 @@ def compare(
     ] = None,
     engine: EngineOption = "local",
     workers: WorkersOption = None,
+    score: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=OWN, metavar="COL", help="Column of the model's scores."),
+    ] = None,
+    forecast: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=OWN, metavar="COL", help="Column of forecasts of a number, instead."
+        ),
+    ] = None,
+    outcome: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=OWN, metavar="COL", help="Column of the outcomes; guessed for scores."
+        ),
+    ] = None,
+    positive: Positive = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=OWN, metavar="COL", help="Column of when each row was predicted."
+        ),
+    ] = None,
+    available: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=OWN, metavar="COL", help="Column of when each outcome became known."
+        ),
+    ] = None,
+    sort: Sort = None,
+    delimiter: Delimiter = None,
+    trust_order: TrustOrder = False,
+    allow: Allow = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Compare forecasters on streams: every pair, for every horizon, with every seed.
+    """Compare calibrant with other methods on the rows of FILE; or forecasters on streams.
 
-    The results do not depend on the number of workers. After Ctrl-C or a crash the same command
+    Without a FILE, every forecaster is run on every stream, for every horizon, with every seed. The
+    results do not depend on the number of workers. After Ctrl-C or a crash the same command
     continues where it stopped.
     """
+    given = dict(locals())
     with console.clean_end():
+        if source is not None:
+            from calibrant.cli.compare_file import compare_given  # noqa: PLC0415
+
+            if out is not None:
+                raise ValueError("--out is for streams: on a FILE, --json has the figures")
+            allowed = f"{allow or ''},{'order' if trust_order else ''}"
+            compare_given({**given, "allowed": allowed})
+            return
+        needing = ("score", "forecast", "outcome", "time", "available", "sort", "as_json")
+        for name in needing:
+            if given[name]:
+                raise ValueError(f"--{name.removeprefix('as_')} needs a FILE")
+        if out is None:
+            raise typer.BadParameter("Missing option '--out' (or a FILE with --score).")
         chosen = list(dict.fromkeys(name.strip() for each in measures for name in each.split(",")))
         for name in chosen:
             check_choice("--measures", name, TASK_MEASURES)

@@ -27,7 +27,7 @@ from calibrant import Episode, __version__
 from calibrant.cli import streams
 from calibrant.measures import ReliabilityTable, Scorecard
 from calibrant.report.style import show_number, styled
-from calibrant.report.watch_page import HEAD, JUDGED_BY, WatchReport
+from calibrant.report.watch_page import BIAS, HEAD, JUDGED_BY, WatchReport
 from calibrant.streams.bundled import CATALOGUE, bundled_table
 from calibrant.tables import InputError, read
 from calibrant.tables import Table as Rows
@@ -295,3 +295,5 @@ def show_episodes(found: dict[str, WatchReport], most: int = 10) -> None:
                 f", the last {most} of {left + most}" if left > 0 else ""
             )
             out.print("\n", table_of(title, each, most))
+    if any(each.episodes for each in found.values()):
+        say(f"\n{BIAS}", fold=True)

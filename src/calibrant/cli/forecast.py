@@ -8,9 +8,9 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -48,6 +48,7 @@ from calibrant.forecasters.memories import Memory, heaviest_in_words
 from calibrant.forecasters.named import make, parameters
 from calibrant.measures import Scorecard
 from calibrant.monitor import Monitor
+from calibrant.recalibrate.rows import check_time
 from calibrant.report import forecasting
 from calibrant.report.timeline import Timeline
 from calibrant.report.watch_page import WatchReport, watch_rounds
@@ -81,6 +82,9 @@ LATE = (
     "The others know nothing of late outcomes: each is given the outcomes in the order in which "
     "they arrive, and its prediction of the next one stands until then."
 )
+AFRESH = "The others begin anew with this file."
+#: Forecasts after the last outcome that are listed in the terminal.
+MOST_FOLLOWING = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +98,8 @@ class ForecastOptions(Options):
     ahead: int | None = None
     forecaster: str = DEFAULT
     column: str = "prediction"
+    next: bool = False
+    state: Path | None = None
 
     @property
     def is_default(self) -> bool:
@@ -150,6 +156,22 @@ def forecast(
             metavar="NAME", help="Name of the new column: prediction.", show_default=False
         ),
     ] = None,
+    next: Annotated[  # noqa: A002
+        bool,
+        typer.Option(
+            "--next",
+            help="Forecast the row after the last one too. Rows at the end without an outcome are "
+            "forecast in any case.",
+        ),
+    ] = False,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Continue with the forecaster saved here, if there is one, and save it at the "
+            "end, after the last outcome.",
+        ),
+    ] = None,
     sort: Sort = None,
     date_format: DateFormat = None,
     trust_order: TrustOrder = False,
@@ -182,7 +204,27 @@ def forecast(
         for option, column_of in (("time", time), ("available", available)):
             if column_of is not None:
                 raise ValueError(f"--{option} needs a FILE: in a pipe, lines hold outcomes alone")
+        if next:
+            raise ValueError("--next needs a FILE: in a pipe, --ahead 1 answers with the next line")
         answer_lines(options)
+
+
+def begin(
+    options: ForecastOptions, rounds: int | None = None, **more: object
+) -> tuple[ForecastOptions, Forecaster]:
+    """Return the options, and the forecaster: the saved one, if there is one."""
+    forecaster = make(options.spec(**more), seed=options.seed, rounds=rounds)
+    if options.state is None or not options.state.exists():
+        return options, forecaster
+    saved = type(forecaster).load(options.state)
+    console.note(f"{options.state}: continues after {saved.rounds:,} rounds")
+    if isinstance(saved, EventForecaster):
+        if options.ahead not in (None, saved.ahead):
+            raise ValueError(
+                f"{options.state} forecasts {saved.ahead} ahead, not {options.ahead} as --ahead has"
+            )
+        options = replace(options, ahead=saved.ahead if saved.ahead > 1 else options.ahead)
+    return options, saved
 
 
 def answer_lines(options: ForecastOptions) -> None:
@@ -190,7 +232,9 @@ def answer_lines(options: ForecastOptions) -> None:
 
     The answer is the forecast of the line itself or, `ahead`, of the line that many later.
     """
-    forecaster = make(options.spec(), seed=options.seed)
+    options, forecaster = begin(options)
+    if options.state is not None and options.ahead not in (None, 1):
+        raise ValueError(f"--state in a pipe goes with --ahead 1, not {options.ahead}")
     lines = standard_input()
     card, ahead = Scorecard(window=WINDOW), options.ahead or 0
     late = forecaster if ahead > 1 and isinstance(forecaster, EventForecaster) else None
@@ -221,18 +265,34 @@ def answer_lines(options: ForecastOptions) -> None:
             card.add(late._late._book.take_settled().prediction[0], value)
         if ahead:
             answer()
+    if options.state is not None:
+        forecaster.save(options.state)
     console.err.print(console.scorecards({options.spec(): card}))
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What a forecast takes from a table."""
+    """What a forecast takes from a table: `clock` has a time for the rows that follow, too."""
 
     table: Table
     column: str
     outcomes: Floats
     clock: Clock | None
     arrivals: Arrivals | None
+    available: Clock | None
+    following: Following
+
+    @property
+    def times(self) -> Clock | None:
+        """When the rows with an outcome were."""
+        return None if self.clock is None else self.clock.take(np.arange(len(self.outcomes)))
+
+
+class Following(NamedTuple):
+    """The rows to forecast after the last outcome: what they are called, and when they are."""
+
+    names: list[str]
+    moments: Floats | None
 
 
 def forecast_file(options: ForecastOptions) -> None:
@@ -245,9 +305,14 @@ def forecast_file(options: ForecastOptions) -> None:
         page = b"" if report is None else drawn_page(options, rows, result)
         if options.out is not None:
             with console.busy(f"writing {options.out}"):
-                write(options.out, rows.table.with_column(options.column, result.own))
+                column = np.append(result.own, [forecast for _, forecast in result.following])
+                write(
+                    options.out, rows.table.with_column(options.column, column[: len(rows.table)])
+                )
         if report is not None:
             report.write(page)
+    if options.state is not None:
+        result.forecaster.save(options.state)
     if options.json:
         typer.echo(json.dumps(in_json(result)))
     else:
@@ -259,7 +324,7 @@ def drawn_page(options: ForecastOptions, rows: Rows, result: Result) -> bytes:
     with console.busy("drawing"):
         report = forecasting(
             result.shown, rows.outcomes, memories=result.memories,
-            times=rows.table.row_called if rows.clock is None else rows.clock,
+            times=rows.table.row_called if rows.times is None else rows.times,
             title=f"{Path(rows.table.source).name}: what was forecast, and what was observed",
             made=how_made(options, rows),
         )  # fmt: skip
@@ -286,6 +351,11 @@ def take_rows(options: ForecastOptions) -> Rows:
     """Read the file; say what was guessed."""
     if options.available is not None and options.time is None:
         raise ValueError("--available needs --time: an outcome is late for rows before it")
+    if options.available is not None and options.state is not None:
+        raise ValueError(
+            "--state does not go with --available: outcomes that become known after the last row "
+            "would be lost"
+        )
     for option in ("time", "available"):
         if getattr(options, option) is not None and not options.is_default:
             raise ValueError(
@@ -301,31 +371,61 @@ def take_rows(options: ForecastOptions) -> Rows:
         if options.out is not None:
             console.check_column(table, options.column)
         name, note = table.find("outcome", options.outcome)
-        outcomes = table.cells(name).outcomes(
-            positive=options.positive, missing=options.available is not None
-        )
+        cells = table.cells(name)
+        outcomes = cells.outcomes(positive=options.positive, missing=True)
+        known = len(outcomes) - int(np.isnan(outcomes)[::-1].cumprod().sum())
+        if options.available is not None:
+            known = len(outcomes)
+        elif np.isnan(outcomes[:known]).any():
+            cells.outcomes(positive=options.positive)  # names the first row that lacks one
         if np.isnan(outcomes).all():
             raise InputError(
                 "no outcome is known: every value is missing", source=table.source, column=name
             )
-        clock = arrivals = None
+        clock = arrivals = later = None
         if options.time is not None:
             clock = take_clock(table, "time", options.time)
+            check_time(table, options.time)
             clock.check_order()
+            if (np.diff(clock.ticks[:known]) == 0.0).any():
+                # Rows of one time are a batch: none of them can have known another's outcome.
+                times = clock.take(np.arange(known))
+                arrivals = by_clock(times, times, ~np.isnan(outcomes[:known]))
         if options.available is not None:
             assert clock is not None
-            known = take_clock(table, "available", options.available)
-            arrivals = by_clock(clock, known, ~np.isnan(outcomes))
+            later = take_clock(table, "available", options.available)
+            arrivals = by_clock(clock, later, ~np.isnan(outcomes))
+    following, outcomes = following_rows(options, table, clock, known), outcomes[:known]
     for line in (table.note, note, *done, unused_score(table, name)):
         console.note(line)
     found = check_columns(
-        Columns(outcomes, made=None if clock is None else clock.ticks), options.allowed
+        Columns(outcomes, made=None if clock is None else clock.ticks[:known]), options.allowed
     )
     refuse(found, table.source)
     for finding in found:
-        if finding.is_open:
-            console.note(f"{table.source}: {finding.message}")
-    return Rows(table, name, outcomes, clock, arrivals)
+        console.note(f"{table.source}: {finding.message}")
+    return Rows(table, name, outcomes, clock, arrivals, later, following)
+
+
+def following_rows(
+    options: ForecastOptions, table: Table, clock: Clock | None, known: int
+) -> Following:
+    """Return the rows of a table from `known` on, or with --next the one after the last."""
+    rows = range(known, len(table))
+    if rows or not options.next:
+        names = [table.row_called(row) if clock is None else clock.shown(row) for row in rows]
+        return Following(names, None if clock is None else clock.ticks[known:])
+    if clock is None:
+        return Following([f"row {len(table) + 1:,}"], None)
+    steps = np.diff(clock.ticks)
+    steps = steps[steps > 0.0]
+    moment = float(clock.ticks[-1] + (np.median(steps) if len(steps) else 0.0))
+    name = f"{moment:g}"
+    if clock.sort != "numbers":
+        at = np.datetime64(round(moment), "s")
+        is_day = at == at.astype("datetime64[D]")
+        name = str(at.astype("datetime64[D]" if is_day else "datetime64[m]")).replace("T", " ")
+    return Following([name], np.array([moment]))
 
 
 def take_clock(table: Table, part: str, column: str) -> Clock:
@@ -345,6 +445,7 @@ class Result:
     best: str
     rivals: int
     watched: WatchReport
+    following: list[tuple[str, float]]
 
     @property
     def own(self) -> Floats:
@@ -355,7 +456,7 @@ class Result:
 def forecast_rows(options: ForecastOptions, rows: Rows) -> Result:
     """Forecast the rows, as asked for and with every baseline."""
     more = {} if rows.arrivals is None else {"capacity": len(rows.outcomes)}
-    forecaster = make(options.spec(**more), seed=options.seed, rounds=len(rows.outcomes))
+    options, forecaster = begin(options, len(rows.outcomes), **more)
     is_late = rows.arrivals is not None or options.ahead not in (None, 1)
     own = options.spec()
     simple = [
@@ -375,6 +476,8 @@ def forecast_rows(options: ForecastOptions, rows: Rows) -> Result:
             if isinstance(forecaster, EventForecaster) and len(part):
                 memories.append((rounds, forecaster.memory()))
             bar.advance(task)
+        if rows.arrivals is not None and rows.available is None:
+            learn_the_last(forecaster, rows, rows.arrivals)
         predictions = {own: np.concatenate(parts)}
         for each in others:
             rival = make(each, seed=options.seed, rounds=len(rows.outcomes))
@@ -392,8 +495,34 @@ def forecast_rows(options: ForecastOptions, rows: Rows) -> Result:
     return Result(
         forecaster, {name: predictions[name] for name in shown},
         {name: cards[name] for name in shown}, memories, best, len(simple),
-        watch(np.concatenate(means), rows, own, used),
+        watch(np.concatenate(means), rows, own, used), forecast_following(forecaster, rows),
     )  # fmt: skip
+
+
+def forecast_following(forecaster: Forecaster, rows: Rows) -> list[tuple[str, float]]:
+    """Return the forecasts of the rows after the last outcome; the forecaster stays as it is."""
+    names, moments = rows.following
+    if not isinstance(forecaster, EventForecaster):
+        return [(name, float(forecaster.predict())) for name in names]
+    copy, found = EventForecaster.from_bytes(forecaster.to_bytes()), []
+    first = forecaster.rounds - len(rows.outcomes)
+    for at, name in enumerate(names):
+        moment = None if moments is None else float(moments[at])
+        if rows.arrivals is not None and rows.available is not None and moment is not None:
+            waiting = rows.arrivals.order[int(rows.arrivals.known[-1]) :]
+            for late in waiting[rows.available.ticks[waiting] < moment].tolist():
+                copy.update(rows.outcomes[late], id=first + late)
+        copy.predict(at=moment)
+        found.append((name, float(copy.predict(id=f"following {at}"))))
+    return found
+
+
+def learn_the_last(forecaster: Forecaster, rows: Rows, arrivals: Arrivals) -> None:
+    """Learn the outcomes of the last time: whatever comes next is later."""
+    assert isinstance(forecaster, EventForecaster)
+    first = forecaster.rounds - len(rows.outcomes)
+    for late in arrivals.order[int(arrivals.known[-1]) :].tolist():
+        forecaster.update(rows.outcomes[late], id=first + late)
 
 
 def watch(expected: Floats, rows: Rows, name: str, used: Arrivals | None) -> WatchReport:
@@ -402,7 +531,7 @@ def watch(expected: Floats, rows: Rows, name: str, used: Arrivals | None) -> Wat
     `used` says which outcomes each prediction could use; None for all of the rows before it.
     """
     has_one = np.flatnonzero(~np.isnan(rows.outcomes))
-    timeline = Timeline.from_times(rows.clock, has_one, len(rows.outcomes))
+    timeline = Timeline.from_times(rows.times, has_one, len(rows.outcomes))
     made = known = None
     if used is not None:
         made, known = np.arange(len(expected), dtype=np.float64), np.full(len(expected), np.nan)
@@ -419,7 +548,7 @@ def watch(expected: Floats, rows: Rows, name: str, used: Arrivals | None) -> Wat
 def played(forecaster: Forecaster, rows: Rows) -> Iterator[tuple[Floats, Floats]]:
     """Give what the forecaster that was asked for predicts, and what it expects, in parts."""
     if isinstance(forecaster, EventForecaster):
-        seconds = None if rows.clock is None else rows.clock.ticks
+        seconds = None if rows.times is None else rows.times.ticks
         yield from forecast_parts(
             forecaster, rows.outcomes, STEPS, times=seconds, arrivals=rows.arrivals
         )
@@ -435,7 +564,7 @@ def show(options: ForecastOptions, rows: Rows, result: Result) -> None:
         f"{rows.table.source}: {rounds:,} rounds, column {rows.column!r}, "
         f"mean outcome {np.nanmean(rows.outcomes):.4f}"
     )
-    if rows.arrivals is not None:
+    if rows.arrivals is not None and rows.available is not None:
         arrived = int(rows.arrivals.known[-1])
         console.say(
             f"outcomes known by the last row: {arrived:,}; "
@@ -446,10 +575,19 @@ def show(options: ForecastOptions, rows: Rows, result: Result) -> None:
     console.say(f"\n{result.best} is the simple rival with the least log loss, of {result.rivals}.")
     if rows.arrivals is not None or options.ahead not in (None, 1):
         console.say(LATE, fold=True)
+    if options.state is not None:
+        console.say(AFRESH, fold=True)
     console.show_episodes({options.spec(): result.watched})
     if isinstance(result.forecaster, EventForecaster):
         words = heaviest_in_words(result.forecaster.memory())
         console.say(f"\nThe forecasts draw on {words}.", fold=True)
+    if result.following:
+        console.say("\nForecasts after the last outcome")
+        for name, forecast in result.following[:MOST_FOLLOWING]:
+            console.say(f"  {name}: {forecast:.4f}")
+        if len(result.following) > MOST_FOLLOWING:
+            more = len(result.following) - MOST_FOLLOWING
+            console.say(f"  and {more:,} more, all in --out and --json")
     console.say(f"\n{READING}", fold=True)
     if options.out is not None:
         console.say(f"\nPredictions: {options.out}, column {options.column!r}")
@@ -466,7 +604,8 @@ def in_json(result: Result) -> dict[str, Any]:
         }
         for name, card in result.cards.items()
     }
-    return {**console.summary_of(result.watched), "measures": measures}
+    following = [{"row": name, "forecast": p} for name, p in result.following]
+    return {**console.summary_of(result.watched), "measures": measures, "following": following}
 
 
 def unused_score(rows: Table, outcome: str) -> str | None:

@@ -56,7 +56,13 @@ def inspect(
 def questioned(table: Table, seen: Inspection) -> tuple[Inspection, list[Finding]]:
     """Return the inspection with what cures a problem of the rows, and what checks find in them."""
     options, found = dict(seen.options), list[Finding]()
-    notes = [*seen.notes, *dates_in(table, seen), *recurring(seen)]
+    dates = dates_in(table, seen)
+    notes = [*seen.notes, *recurring(seen)]
+    for name, (written, example) in dates.items():
+        notes.append(
+            f"column {name!r} holds dates such as {example}: to use it, say how they are written "
+            f"(--time {shlex.quote(name)} --date-format {shlex.quote(written)})"
+        )
     if not options and {"score", "outcome"} <= set(seen.roles):
         options, found = rescued(table, seen.roles)
     if "outcome" not in options:
@@ -69,6 +75,14 @@ def questioned(table: Table, seen: Inspection) -> tuple[Inspection, list[Finding
             if order is not None and "sort" not in options:
                 found.append(order)
                 options |= {"time": each.name, "sort": each.name}
+    if "score" in options and "time" not in options and len(dates) == 1:
+        ((name, (written, _)),) = dates.items()
+        table, _ = prepare(table, clocks=(name,), date_format=written)
+        options |= {"time": name, "date-format": written}
+        order = time_order(table.cells(name).clock().ticks)
+        if order is not None:
+            found.append(order)
+            options["sort"] = name
     table, _ = prepare(
         table, score=options.get("score"), sort=options.get("sort"), missing=options.get("missing")
     )
@@ -93,6 +107,8 @@ def questioned(table: Table, seen: Inspection) -> tuple[Inspection, list[Finding
         )
         columns = Columns(outcomes)
     found += check_columns(columns)
+    if CURED & {each.check for each in found}:  # what is said of the whole column says more
+        notes = [note for note in notes if not note.startswith(f"{table.source}, line")]
     refused = {each.check for each in found if each.severity == "refuse"}
     if "one_sided" in refused:
         # Which is not announced; how long to wait for it, only the user knows.
@@ -127,22 +143,18 @@ def rescued(table: Table, roles: Mapping[str, str]) -> tuple[dict[str, str], lis
     return (options if found else {}), found
 
 
-def dates_in(table: Table, seen: Inspection) -> list[str]:
-    """Return a note for each column of text whose values are dates in a national form."""
-    notes = []
+def dates_in(table: Table, seen: Inspection) -> dict[str, tuple[str, str]]:
+    """Return the columns of text whose values are dates in a national form: it, and an example."""
+    found = {}
     for each in seen.columns:
         if each.kind != "text":
             continue
         cells = [str(cell) for cell in table.cells(each.name).values()[:1000] if cell]
         for written in DATES:
             if cells and all(is_written(cell, written) for cell in cells):
-                notes.append(
-                    f"column {each.name!r} holds dates such as {cells[0]}: to use it, say how they "
-                    f"are written (--time {shlex.quote(each.name)} --date-format "
-                    f"{shlex.quote(written)})"
-                )
+                found[each.name] = written, cells[0]
                 break
-    return notes
+    return found
 
 
 def is_written(cell: str, written: str) -> bool:
@@ -214,7 +226,8 @@ def show(seen: Inspection, suggested: str | None, found: Sequence[Finding]) -> N
     words = ["seems to be", "kind", "values"]
     console.out.print(console.table("Columns", head, lines, words))
     if seen.base_rate is not None:
-        console.say(f"\nBase rate: {seen.base_rate:.4f} of the outcomes are 1 (or their mean)")
+        of = "known outcomes" if seen.unknown else "outcomes"
+        console.say(f"\nBase rate: {seen.base_rate:.4f} of the {of} are 1 (or their mean)")
         if seen.unknown:
             console.say(f"Rows without an outcome: {seen.unknown:,}")
     for value, delay in seen.delays.items():

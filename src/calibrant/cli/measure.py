@@ -13,8 +13,10 @@ import typer
 
 from calibrant import measures
 from calibrant._checks import Floats, check_integer
+from calibrant.checks import Columns, check_columns, refuse
 from calibrant.cli import console
 from calibrant.cli.arguments import (
+    Allow,
     AsJson,
     Delimiter,
     OutcomeColumn,
@@ -58,6 +60,7 @@ def measure(
     outcome: OutcomeColumn = None,
     positive: Positive = None,
     delimiter: Delimiter = None,
+    allow: Allow = None,
     bins: Annotated[
         int, typer.Option(metavar="N", help="Bins of the ECE and of the reliability table.")
     ] = 20,
@@ -78,6 +81,15 @@ def measure(
             outcomes.values[known],
             int(known.sum()),
         )
+        found = [
+            # No measure here depends on the order of rows.
+            each
+            for each in check_columns(
+                Columns(outcomes.values, predictions.values), f"{allow or ''},order"
+            )
+            if not each.check.startswith("order.")
+        ]
+        refuse(found, rows.source)
         if not rounds:
             raise InputError(
                 "no outcome is known: every value is missing",
@@ -92,7 +104,7 @@ def measure(
         if as_json:
             # JSON has no infinity: an infinite error is null.
             values = {m.name: m.value if math.isfinite(m.value) else None for m in sums + means}
-            typer.echo(json.dumps(values))
+            typer.echo(json.dumps({**values, "checks": [each.as_object() for each in found]}))
             return
         card = measures.Scorecard(bins=bins)
         card.extend(predicted, observed)
@@ -109,6 +121,8 @@ def measure(
         lines = [[m.title, shown(m.value), m.meaning] for m in means]
         console.out.print("\n", console.table("Means", ["", "mean", console.MEANING], lines))
         console.out.print("\n", console.reliability({"predictions": card.reliability()}))
+        for each in found:
+            console.say(f"\n{'Doubtful: ' if each.is_open else ''}{each.message}", fold=True)
 
 
 def hardly_repeat(

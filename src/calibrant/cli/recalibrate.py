@@ -25,8 +25,6 @@ from calibrant import Fleet, Recalibrator
 from calibrant._checks import check_choice, check_seed
 from calibrant._kernels.scores.recalibrate import KINDS
 from calibrant.checks import Columns, Finding, Sample, check_columns, refuse
-from calibrant.checks.order import time_order
-from calibrant.checks.scores import scale as scale_of
 from calibrant.cli import console
 from calibrant.cli.arguments import (
     Allow,
@@ -59,7 +57,7 @@ from calibrant.fleet.log import Log as FleetLog
 from calibrant.forecasters.memories import heaviest_in_words
 from calibrant.recalibrate.frames import ids_in
 from calibrant.recalibrate.log import Log
-from calibrant.recalibrate.rows import checked, recalibrate_rows
+from calibrant.recalibrate.rows import checked, recalibrate_rows, take_rows
 from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
 from calibrant.report.before_after import CELLS
 from calibrant.report.decisions import HEAD as DECISION_HEAD
@@ -68,12 +66,15 @@ from calibrant.report.recalibration_page import (
     KEY_HEAD,
     MEASURE_ROWS,
     READING,
+    REFIT_HEAD,
     KeysWatched,
     group_rows,
     key_rows,
     measure_rows,
+    refit_rows,
 )
-from calibrant.tables import InputError, Scored, Table, take_scored, write
+from calibrant.report.watch_page import BIAS
+from calibrant.tables import InputError, Scored, Table, write
 from calibrant.tables.chunks import Write, writing
 from calibrant.tables.reading import kind_of, standard_input
 from calibrant.tables.scored import prepare
@@ -84,8 +85,6 @@ TITLE = "{}: scores before and after recalibration"
 ACT_COLUMN = "act"
 #: Bytes of a file that is read in chunks; packed ones hold about four times as much.
 LARGE, PACKED = 2**26, 4
-#: With fewer rows, the first one that cannot be used says it all.
-ENOUGH = 50
 HOW_LARGE = "the file is large, so no row is kept; --report keeps them, and shows more"
 #: Groups and keys that are listed in the terminal, and keys in JSON.
 GROUPS_IN_TERMINAL, KEYS_IN_TERMINAL, KEYS_IN_JSON = 20, 10, 1000
@@ -397,32 +396,6 @@ def begin(options: RecalibrateOptions) -> tuple[RecalibrateOptions, Any]:
     return replace(options, **own), saved
 
 
-def check_columns_of(options: RecalibrateOptions, table: Table) -> None:
-    """Refuse whole columns where the first bad cell says too little: of another scale, or order."""
-    if len(table) < ENOUGH:
-        return
-    if options.time is not None:
-        ticks = table.cells(options.time).clock().ticks
-        found = None if np.isnan(ticks).any() else time_order(ticks)
-        if found is not None:
-            raise InputError(found.message, source=table.source, column=options.time)
-    wide = take_scored(
-        table, score=options.score, outcome=options.outcome, positive=options.positive,
-        kind="margin", missing=True,
-    )  # fmt: skip
-    gone = int(np.isnan(wide.scores).sum())
-    if gone:
-        raise InputError(
-            f"{gone:,} of {len(wide.scores):,} rows have no score: leave them out (--missing skip) "
-            "or fill them in",
-            source=table.source, column=options.score,
-        )  # fmt: skip
-    if options.kind == "probability" and options.scale is None:
-        found = scale_of(Columns(wide.outcomes, wide.scores))
-        if found is not None:
-            raise InputError(found.message, source=table.source, column=options.score)
-
-
 # -- a whole file ----------------------------------------------------------------------------------
 
 
@@ -441,15 +414,11 @@ def recalibrate_file(options: RecalibrateOptions, decider: Decider | None) -> No
             )  # fmt: skip
             if options.out is not None:
                 check_new_columns(options, table, *([ACT_COLUMN] if decider is not None else []))
-            try:
-                rows = take_scored(
-                    table, score=options.score, outcome=options.outcome, positive=options.positive,
-                    id=options.id, by=options.by, time=options.time, available=options.available,
-                    due=options.due, kind=options.kind, scale=options.scale,
-                )  # fmt: skip
-            except InputError:
-                check_columns_of(options, table)
-                raise
+            rows = take_rows(
+                table, score=options.score, outcome=options.outcome, positive=options.positive,
+                id=options.id, by=options.by, time=options.time, available=options.available,
+                due=options.due, kind=options.kind, scale=options.scale,
+            )  # fmt: skip
             ids = ids_in(table, options.id) if options.id and options.state else None
         for line in (table.note, rows.note, *done):
             console.note(line)
@@ -754,6 +723,7 @@ def in_json(report: RecalibrationReport) -> dict[str, Any]:
             name: {each: finite(getattr(card, each)) for each in ("brier", "log_loss", "ece")}
             for name, card in report.refits.items()
         },
+        "refits_in_words": report.refits_in_words,
         "checks": [each.as_object() for each in report.checks],
     }  # fmt: skip
 
@@ -806,9 +776,12 @@ def show(
         if report.decisions is not None:
             acted = console.table("What was acted on", DECISION_HEAD, report.decisions.rows())
             console.out.print("\n", acted)
-        if report.refits:
+        # Fits take longer than the rest: they are made for who asks for a report.
+        if options.report is not None and report.refits:
+            beside = "Beside plain refits (lower is better)"
+            console.out.print("\n", console.table(beside, REFIT_HEAD, refit_rows(report)))
             console.say(f"\n{report.refits_in_words}", fold=True)
-        console.out.print("\n[bold]What to look at[/]")
+        console.out.print(f"\n[bold]Verdict: {report.verdict.word}[/]")
         points = Grid.grid(padding=(0, 1))
         points.add_column(width=1)
         points.add_column()
@@ -848,6 +821,7 @@ def show_keys(keys: KeysWatched) -> None:
             # As `Text`, because brackets in a key are no markup.
             rows = [[Text(cell) for cell in row] for row in key_rows(listed[:KEYS_IN_TERMINAL])]
             console.out.print("\n", console.table(f"Keys in {name}{more}", KEY_HEAD, rows))
+            console.say(f"\n{BIAS}", fold=True)
     for name, found in keys.monitors.items():
         for episode in found.episodes[-3:]:
             console.say(f"all keys together, {name}: {episode}", fold=True)

@@ -105,7 +105,7 @@ def recalibrate_number_file(
             title=f"{forecast} in {Path(source).name}",
         ).save(report)  # fmt: skip
         console.note(f"wrote {report}")
-    found = measured(recalibrator, quantiles, rows.forecasts, rows.outcomes)
+    found = measured(recalibrator.levels, quantiles, rows.forecasts, rows.outcomes)
     if as_json:
         typer.echo(json.dumps(found))
     else:
@@ -138,13 +138,16 @@ def with_quantiles(table: Table, columns: dict[str, Floats]) -> Table:
     return table
 
 
-def measured(
-    recalibrator: NumberRecalibrator, quantiles: Floats, forecasts: Floats, outcomes: Floats
-) -> dict[str, Any]:
-    """Return what the quantiles are worth, of rows after the first whose outcome is there.
+def bounded(quantiles: Floats, outcomes: Floats) -> Floats:
+    """Return quantiles as losses see them: at most twice the range of outcomes from their own."""
+    far = 2.0 * float(np.ptp(outcomes[~np.isnan(outcomes)])) + 1e-300
+    return np.asarray(np.clip(quantiles, outcomes[:, None] - far, outcomes[:, None] + far))
 
-    In losses, a quantile is at most twice the range of the outcomes away from its outcome.
-    """
+
+def measured(
+    levels: Floats, quantiles: Floats, forecasts: Floats, outcomes: Floats
+) -> dict[str, Any]:
+    """Return what the quantiles are worth, of rows after the first whose outcome is there."""
     is_known = ~np.isnan(outcomes)
     is_known[: min(FIRST, len(outcomes) // 2)] = False
     found: dict[str, Any] = {
@@ -154,10 +157,9 @@ def measured(
     }
     if not is_known.any():
         return found
-    q, y, tau = quantiles[is_known], outcomes[is_known], recalibrator.levels
+    q, y, tau = quantiles[is_known], outcomes[is_known], levels
     m = forecasts[is_known]
-    far = 2.0 * float(np.ptp(outcomes[~np.isnan(outcomes)])) + 1e-300
-    shown = np.clip(q, y[:, None] - far, y[:, None] + far)
+    shown = bounded(quantiles, outcomes)[is_known]
     found["pinball"] = pinball(shown, tau, y)
     if not np.isnan(m).any():
         found["mean_absolute_error_of_the_forecast"] = float(np.abs(y - m).mean())

@@ -22,7 +22,7 @@ from calibrant.cli.arguments import (
     ReportFile,
     Source,
 )
-from calibrant.report.watch_page import WatchReport, watching
+from calibrant.report.watch_page import BIAS, WatchReport, watching
 from calibrant.tables import InputError
 from calibrant.tables.cells import Clock, finite_number, is_missing, outcome_in
 from calibrant.tables.pipes import Line, follow_lines
@@ -196,6 +196,7 @@ def print_episodes(found: WatchReport, *, as_json: bool) -> None:
     console.say(found.sentence, fold=True)
     if found.episodes:
         console.out.print("\n", console.table_of("Episodes", found))
+        console.say(f"\n{BIAS}", fold=True)
 
 
 # -- pipes -----------------------------------------------------------------------------------------

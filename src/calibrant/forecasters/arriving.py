@@ -100,7 +100,7 @@ def forecast_parts(
     >>> [len(predicted) for predicted, expected in forecast_parts(EventForecaster(), outcomes, 2)]
     [2, 2]
     """
-    done = 0
+    done, first = 0, forecaster.rounds  # ids go on where those of an earlier file ended
     for rows in np.array_split(np.arange(len(outcomes)), parts):
         moments = None if times is None else times[rows]
         if arrivals is None:
@@ -110,11 +110,11 @@ def forecast_parts(
         for at, row in enumerate(rows.tolist()):
             known = int(arrivals.known[row])
             for late in arrivals.order[done:known].tolist():
-                forecaster.update(outcomes[late], id=late)
+                forecaster.update(outcomes[late], id=first + late)
             done = known
             forecaster.predict(at=None if moments is None else moments[at])
             expected[at] = forecaster.expected()
-            predicted[at] = forecaster.predict(id=row)
+            predicted[at] = forecaster.predict(id=first + row)
         yield predicted, expected
 
 

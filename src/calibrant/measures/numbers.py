@@ -31,9 +31,14 @@ def pinball(quantiles: npt.ArrayLike, levels: npt.ArrayLike, outcomes: npt.Array
     0.15
     """
     tau, q, y = _checked(quantiles, levels, outcomes)
+    return float(pinball_losses(q, tau, y).mean())
+
+
+def pinball_losses(quantiles: Floats, levels: Floats, outcomes: Floats) -> Floats:
+    """Return the pinball loss of every round and level."""
     with np.errstate(invalid="ignore"):
-        gap = y[:, None] - q
-        return float(np.where(gap > 0.0, tau * gap, (tau - 1.0) * gap).mean())
+        gap = outcomes[:, None] - quantiles
+        return np.asarray(np.where(gap > 0.0, levels * gap, (levels - 1.0) * gap))
 
 
 def crps(quantiles: npt.ArrayLike, levels: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:

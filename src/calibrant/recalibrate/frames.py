@@ -13,7 +13,7 @@ import numpy as np
 from calibrant._checks import Id, check_choice, check_id, check_seed, describe
 from calibrant._kernels.scores.recalibrate import KINDS
 from calibrant.recalibrate.recalibrator import Recalibrator
-from calibrant.recalibrate.rows import checked, recalibrate_rows
+from calibrant.recalibrate.rows import checked, recalibrate_rows, take_rows
 
 if TYPE_CHECKING:
     from calibrant.recalibrate.multiclass import MulticlassRecalibrator
@@ -156,7 +156,6 @@ def recalibrate_frame(
             hold=hold, levels=levels, recalibrator=recalibrator,
         )  # fmt: skip
     # Needed for data frames only.
-    from calibrant.tables import take_scored  # noqa: PLC0415
     from calibrant.tables.frames import from_frame  # noqa: PLC0415
 
     for name, given in (("score", score), ("outcome", outcome)):
@@ -179,7 +178,7 @@ def recalibrate_frame(
     named: dict[str, Any] = {part: str(name) for part, name in parts.items() if name is not None}
     if positive is not None:
         named["positive"] = positive_of(positive)
-    rows = take_scored(
+    rows = take_rows(
         table, score=str(score), outcome=str(outcome), kind=recalibrator.kind, text=False, **named
     )
     for finding in checked(recalibrator, rows, allow):

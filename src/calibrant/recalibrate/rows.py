@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from calibrant._checks import Floats, Id
 from calibrant.checks import Columns, Finding, check_columns, refuse
+from calibrant.checks.order import time_order
+from calibrant.checks.scores import scale
 from calibrant.recalibrate.recalibrator import Recalibrator
+from calibrant.tables.errors import InputError
 
 if TYPE_CHECKING:
     from calibrant._kernels.rounds.learner import Learner
     from calibrant.recalibrate.class_rows import ClassRows
-    from calibrant.tables import Scored
+    from calibrant.tables import Scored, Table
+
+#: With fewer rows, the first one that cannot be used says it all.
+ENOUGH = 50
 
 
 class Recalibrated(NamedTuple):
@@ -77,6 +83,53 @@ def recalibrate_rows(
             # With silence an outcome counts at its deadline at the latest, held not before it.
             known = (np.maximum if book.policy.silence is None else np.fmin)(known, dues)
     return Recalibrated(told[0], told[1], outcomes, estimates, known, waiting)
+
+
+def take_rows(table: Table, **parts: Any) -> Scored:
+    """Return what a recalibration takes from a table, as `take_scored`.
+
+    Where that fails, whole columns are looked at first: if one is of another scale, or not in the
+    order of time, the first bad cell says too little.
+    """
+    from calibrant.tables import take_scored  # noqa: PLC0415 - needed for tables only
+
+    try:
+        return take_scored(table, **parts)
+    except InputError:
+        if len(table) >= ENOUGH:
+            check_whole_columns(table, parts)
+        raise
+
+
+def check_whole_columns(table: Table, parts: Mapping[str, Any]) -> None:
+    """Refuse columns of times out of order, and of scores that are missing or percents."""
+    from calibrant.tables import take_scored  # noqa: PLC0415
+
+    if parts.get("time") is not None:
+        check_time(table, parts["time"])
+    wide = take_scored(
+        table, score=parts["score"], outcome=parts.get("outcome"), positive=parts.get("positive"),
+        kind="margin", missing=True,
+    )  # fmt: skip
+    gone = int(np.isnan(wide.scores).sum())
+    if gone:
+        raise InputError(
+            f"{gone:,} of {len(wide.scores):,} rows have no score: leave them out (--missing skip) "
+            "or fill them in",
+            source=table.source, column=parts["score"],
+        )  # fmt: skip
+    if parts.get("kind", "probability") == "probability" and parts.get("scale") is None:
+        found = scale(Columns(wide.outcomes, wide.scores))
+        if found is not None:
+            raise InputError(found.message, source=table.source, column=parts["score"])
+
+
+def check_time(table: Table, column: str) -> None:
+    """Refuse a column of time that is out of order, if there are enough rows to say how."""
+    ticks = table.cells(column).clock().ticks
+    found = None if np.isnan(ticks).any() or len(ticks) < ENOUGH else time_order(ticks)
+    if found is not None:
+        raise InputError(found.message, source=table.source, column=column)
 
 
 def deadlines(recalibrator: Learner, rows: Scored | ClassRows) -> tuple[Floats, Floats | None]:

@@ -142,11 +142,8 @@ class BeforeAfter:
         self.rounds += len(outcomes)
         if self.raw is not None and raw is not None:
             self.raw.extend(raw, outcomes, groups)
-            squared, logged = [], []
-            for p in (raw, calibrated):
-                near = np.clip(p, CERTAIN, 1.0 - CERTAIN)
-                squared.append((p - outcomes) ** 2)
-                logged.append(-(outcomes * np.log(near) + (1.0 - outcomes) * np.log1p(-near)))
+            squared = [(p - outcomes) ** 2 for p in (raw, calibrated)]
+            logged = [log_losses(p, outcomes) for p in (raw, calibrated)]
             for each, (before, after) in zip(self._differences, (squared, logged), strict=True):
                 each.extend(after - before)
 
@@ -257,6 +254,12 @@ class BeforeAfter:
                 "have a probability, but nothing was learned from them."
             )
         return points
+
+
+def log_losses(predictions: Floats, outcomes: Floats) -> Floats:
+    """Return the log loss of each round, of no probability closer to 0 or 1 than 1e-15."""
+    near = np.clip(predictions, CERTAIN, 1.0 - CERTAIN)
+    return np.asarray(-(outcomes * np.log(near) + (1.0 - outcomes) * np.log1p(-near)))
 
 
 def _means(window: WindowMeasures) -> str:

@@ -245,7 +245,7 @@ class Page:
         verdict = ""
         if self._verdict is not None:
             name, sign = SIGNS[self._verdict.word]
-            said = [f"<p>{html.escape(sentence)}</p>\n" for sentence in self._verdict.sentences]
+            said = [f"<p>{prose(sentence)}</p>\n" for sentence in self._verdict.sentences]
             verdict = (
                 f'<section class="verdict {name}" aria-label="Verdict">\n<p class="word">'
                 f'<span class="sign" aria-hidden="true">{sign}</span>'
@@ -292,11 +292,16 @@ class Report:
         return f'<iframe srcdoc="{page}" style="width: 100%; height: 45em; border: 0"></iframe>'
 
 
+def prose(text: str) -> str:
+    """Return text as HTML; an option such as --hold is not broken between its hyphens."""
+    return re.sub(r"--[a-z][a-z-]*", r'<span class="option">\g<0></span>', html.escape(text))
+
+
 def _prose(text: str | Sequence[str]) -> str:
     """Return paragraphs, and a list of all strings but the first."""
     first, *points = [text] if isinstance(text, str) else text
     paragraphs = html.escape(first).replace("\n\n", "</p>\n<p>")
     if not points:
         return f"<p>{paragraphs}</p>"
-    items = "".join([f"<li>{html.escape(point)}</li>\n" for point in points])
+    items = "".join([f"<li>{prose(point)}</li>\n" for point in points])
     return f"<p>{paragraphs}</p>\n<ul>\n{items}</ul>"

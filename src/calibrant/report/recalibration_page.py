@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,20 +26,20 @@ from calibrant._checks import (
 )
 from calibrant._kernels.scores.recalibrate import KINDS
 from calibrant.checks import Columns, Finding, check_columns
-from calibrant.measures import Scorecard
-from calibrant.measures.chance import dispersion_of
+from calibrant.measures import Change, Scorecard
+from calibrant.measures.chance import Differences, dispersion_of
 from calibrant.monitor import Monitor
 from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.rivals import WindowedRefit
 from calibrant.report import verdict as verdicts
-from calibrant.report.before_after import WINDOW, BeforeAfter
+from calibrant.report.before_after import WINDOW, BeforeAfter, log_losses
 from calibrant.report.decisions import Decisions
 from calibrant.report.figures import ErrorThroughTime, MeanThroughTime, ScoreMap
 from calibrant.report.figures.score_map import HasMap
 from calibrant.report.page import Page, Report
 from calibrant.report.style import BEFORE_AFTER, drawn, show_number, show_share
 from calibrant.report.timeline import Timeline, Times, as_clock
-from calibrant.report.verdict import Evidence, Verdict, judge, waits_of
+from calibrant.report.verdict import Evidence, Verdict, first_to_know, judge, waits_of, who_wins
 from calibrant.report.watch_page import (
     BIAS,
     HEAD,
@@ -79,10 +78,11 @@ ALARMS = (
 EPISODES_ON_PAGE = 20
 #: Plain refits: rows from one to the next, outcomes of each, how many at most, and rows at least.
 REFITS: dict[str, Literal["isotonic", "sigmoid"]] = {
-    "Platt, refitted": "sigmoid",
-    "isotonic, refitted": "isotonic",
+    "Platt refit": "sigmoid",
+    "isotonic refit": "isotonic",
 }
 REFIT_EVERY, REFIT_WINDOW, MOST_REFITS, LEAST_TO_REFIT = 1_000, 10_000, 300, 500
+REFIT_HEAD = ["", "Brier score", "log loss", "ECE"]
 GROUPS_ON_PAGE = 40
 #: So many weights are shown, if they are not next to nothing.
 WEIGHTS_ON_PAGE, LEAST_WEIGHT = 5, 0.005
@@ -340,12 +340,19 @@ class RecalibrationReport(Report):
             if cause is not None:
                 word = cause.word or verdict.word
                 is_turned = word != verdict.word
-                verdict = replace(verdict, word=word, cause=cause.sentence, is_turned=is_turned)
+                size = verdict.size
+                if word == "doubtful":
+                    size = f"Taken at face value, {size[0].lower()}{size[1:]}"
+                verdict = replace(
+                    verdict, word=word, size=size, cause=cause.sentence, is_turned=is_turned
+                )
                 break
-        verdict = replace(verdict, assumed=assumed)
+        allowed = [finding.message for finding in checks if finding.is_allowed]
+        verdict = replace(verdict, assumed=" ".join([assumed, *allowed]).strip())
         place = kept["timeline"].name if "timeline" in kept else Timeline(None).name
         findings = measures.findings(verdict=verdict, never=never, place=place)
-        findings += [finding.message for finding in checks if not finding.is_open]
+        notes = [each for each in checks if not each.is_open and not each.is_allowed]
+        findings += [note.message for note in notes]
         if kept.get("decisions") is not None:
             findings.append(kept["decisions"].sentence)
         return cls(title, verdict, measures, findings, dict(made), kind, list(checks), **kept)
@@ -372,39 +379,37 @@ class RecalibrationReport(Report):
         """What plain refits would have done on the same rows with the same lateness, by name.
 
         Platt's sigmoid and isotonic regression, on the last 10,000 outcomes that were known, fitted
-        anew every 1,000 rows, or ten times in a shorter run. Empty for margins, for a run whose
-        rows were not kept or are too few, and without scikit-learn.
+        anew every 1,000 rows, or ten times in a shorter run. Empty for margins, and for a run whose
+        rows were not kept or are too few.
         """
+        return {name: refit.card for name, refit in self._refits.items()}
+
+    @cached_property
+    def _refits(self) -> dict[str, Refit]:
         raw, rounds = self.predictions.get("raw"), len(self.outcomes)
-        if raw is None or rounds < LEAST_TO_REFIT or find_spec("sklearn") is None:
+        if raw is None or rounds < LEAST_TO_REFIT:
             return {}
-        learned_by = np.arange(1.0, rounds + 1.0)
-        if self.known is not None:
-            rows = self.timeline.ticks
-            learned_by = np.searchsorted(rows, self.known, side="right").astype(np.float64)
-            learned_by[np.isnan(self.known)] = np.inf
+        learned_by = first_to_know(None if self.known is None else self.timeline.ticks, self.known,
+                                   rounds)  # fmt: skip
         every = max(min(REFIT_EVERY, rounds // 10), rounds // MOST_REFITS)
-        cards = {}
+        own = log_losses(self.predictions["calibrated"], self.outcomes)
+        found = {}
         for name, method in REFITS.items():
-            refit = WindowedRefit(method, window=REFIT_WINDOW, every=every)
-            cards[name] = Scorecard()
-            cards[name].extend(refit.play_late(raw, self.outcomes, learned_by), self.outcomes)
-        return cards
+            rival = WindowedRefit(method, window=REFIT_WINDOW, every=every)
+            predicted = rival.play_late(raw, self.outcomes, learned_by)
+            card, differences = Scorecard(), Differences()
+            card.extend(predicted, self.outcomes)
+            differences.extend(own - log_losses(predicted, self.outcomes))
+            found[name] = Refit(card, differences.change())
+        return found
 
     @property
     def refits_in_words(self) -> str:
         """Who wins against plain refits, by the log loss; empty where none were made."""
-        if not self.refits:
+        if not self._refits:
             return ""
-        own = self.measures.calibrated.log_loss
-        best = min(self.refits, key=lambda name: self.refits[name].log_loss)
-        other = self.refits[best].log_loss
-        shown = [show_number(loss, fine=True) for loss in (own, other)]
-        ends = "wins" if own < other else "loses"
-        return (
-            f"Beside plain refits on the same rows, calibrant {ends}: "
-            f"its log loss is {shown[0]}, that of {best}, the better of two, {shown[1]}."
-        )
+        changes = {name: refit.change for name, refit in self._refits.items()}
+        return who_wins(changes, "two plain refits", "log loss")
 
     @cached_property
     def dispersion(self) -> float:
@@ -431,6 +436,13 @@ class RecalibrationReport(Report):
                 panel(self, page)
         page.made(self.made)
         return page
+
+
+class Refit(NamedTuple):
+    """A plain refit: its measures, and by how much calibrant's log loss is above its own."""
+
+    card: Scorecard
+    change: Change
 
 
 @dataclass(frozen=True)
@@ -479,19 +491,14 @@ def measures_panel(report: RecalibrationReport, page: Page) -> None:
 
 def refits_panel(report: RecalibrationReport, page: Page) -> None:
     """What plain refits would have done."""
-    both = report.measures
     page.section(
         "Beside plain refits",
         "What a team would do without calibrant: a sigmoid (Platt) or an isotonic map, fitted anew "
         "every 1,000 rows, or ten times in a shorter run, on the last 10,000 outcomes known by "
-        "then. Same rows, same lateness.",
+        "then. Same rows, same lateness. A refit that predicts 0 or 1 and is wrong has an infinite "
+        "log loss; who wins is decided with no probability closer to 0 or 1 than 1e-15.",
     )
-    cards = {**both.columns, **report.refits}
-    rows = [
-        [name, *[show_number(value, fine=True) for value in (card.brier, card.log_loss, card.ece)]]
-        for name, card in cards.items()
-    ]
-    page.table(["", "Brier score", "log loss", "ECE"], rows, report.refits_in_words)
+    page.table(REFIT_HEAD, refit_rows(report), report.refits_in_words)
 
 
 def decisions_panel(report: RecalibrationReport, page: Page) -> None:
@@ -745,6 +752,15 @@ def measure_rows(both: BeforeAfter) -> list[list[str]]:
         ]
         rows.append([f"worst {both.window:,} rounds", *worst, "ECE of the worst window"])
     return rows
+
+
+def refit_rows(report: RecalibrationReport) -> list[list[str]]:
+    """Return the scores, the calibrated probabilities and plain refits as lines of a table."""
+    cards = {**report.measures.columns, **report.refits}
+    return [
+        [name, *[show_number(value, fine=True) for value in (card.brier, card.log_loss, card.ece)]]
+        for name, card in cards.items()
+    ]
 
 
 def group_rows(both: BeforeAfter, most: int) -> tuple[list[str], list[list[str]]]:

@@ -9,7 +9,7 @@ names a word of its own, the verdict becomes that word.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -212,6 +212,34 @@ class Loss:
         return f"{mean}, 95 % interval {low} to {high}"
 
 
+def who_wins(changes: Mapping[str, Change], of: str, loss: str) -> str:
+    """Say who wins: calibrant, or the best of others, or nobody beyond chance.
+
+    `changes` are of calibrant's loss against each of the others: negative where its own is lower.
+
+    Examples
+    --------
+    >>> from calibrant.measures import Change
+    >>> who_wins({"TOPS": Change(-0.02, -0.03, -0.01)}, "one rival", "log loss")[-45:]
+    '(95 % interval 0.01 to 0.03): calibrant wins.'
+    """
+    best = max(changes, key=lambda name: changes[name].mean)
+    change, name = changes[best], f"the {best}" if best.endswith("refit") else best
+    start = f"Of {of} on the same rows, {name} has the lowest {loss}; calibrant's"
+    if math.isnan(change.low):
+        return f"{start} differs from it by {change.mean:+.3g}, in too few rows to say who wins."
+    if change.low <= 0.0 <= change.high:
+        return (
+            f"{start} differs from it by {change.mean:+.3g}, which is within chance (95 % "
+            f"interval {change.low:+.3g} to {change.high:+.3g}): nobody wins."
+        )
+    low, high = sorted([abs(change.low), abs(change.high)])
+    return (
+        f"{start} is {'lower' if change.mean < 0.0 else 'higher'} by {abs(change.mean):.3g} (95 % "
+        f"interval {low:.3g} to {high:.3g}): {'calibrant' if change.mean < 0.0 else name} wins."
+    )
+
+
 def rounded(count: float) -> int:
     """Return a count with one digit that counts, or two: it is only an estimate.
 
@@ -380,6 +408,23 @@ def waits_of(made: Floats, known: Floats) -> Floats:
     """
     learned_by = np.searchsorted(made, known, side="right")  # an outcome is learned by later rows
     return np.where(learned_by < len(made), learned_by - np.arange(len(made)) - 1.0, np.inf)
+
+
+def first_to_know(made: Floats | None, known: Floats | None, rounds: int) -> Floats:
+    """Return the first row that may know each outcome; infinite for one that is never known.
+
+    `made` and `known` are as in `waits_of`; without `known`, the next row knows it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first_to_know(np.array([1.0, 2.0, 3.0]), np.array([2.0, 9.0, np.nan]), 3)
+    array([ 2.,  3., inf])
+    """
+    if known is None:
+        return np.arange(1.0, rounds + 1.0)
+    rows = np.arange(float(rounds)) if made is None else made
+    return np.where(np.isnan(known), np.inf, np.searchsorted(rows, known, side="right"))
 
 
 def _is_calibrated(evidence: Evidence) -> bool:

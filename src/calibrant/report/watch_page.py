@@ -191,6 +191,11 @@ class WatchReport(Report):
         if bound >= 1:
             several = f"at most {bound:.2g} false alarms are to be expected in so many rounds"
             chance = f"Were all predictions calibrated, {several}."
+        if not found and self.is_late:
+            return (
+                f"No alarm in {rounds:,} rounds: nothing that was known when they were predicted "
+                f"spoke against the predictions. {chance}"
+            )
         if not found:
             return (
                 f"No alarm in {rounds:,} rounds: outcomes agree with predictions, as far as "

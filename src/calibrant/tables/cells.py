@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 #: What the readings of a clock are. Those of two sorts cannot be compared.
 Sort: TypeAlias = Literal["numbers", "times without a zone", "times with a zone"]
-TIME = "a number or an ISO date or time such as 2013-03-18T12:09"
+TIME = (
+    "a number or an ISO date or time such as 2013-03-18T12:09 (--date-format says how others are "
+    "written)"
+)
 
 #: How a cell says that there is no value, in any case of letters.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-"})

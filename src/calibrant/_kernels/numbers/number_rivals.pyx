@@ -280,6 +280,37 @@ def pid(const double[::1] r, Py_ssize_t late, const double[::1] tau, double rate
     return sorted_rows(Q)
 
 
+cdef void pool(double[::1] y, const double[::1] w, double[::1] value, double[::1] weight,
+               long long[::1] size) noexcept nogil:
+    """Make values rise, with the least weighted squared error: pool adjacent violators.
+
+    `value`, `weight` and `size` are room for the blocks, as many as there are values.
+    """
+    cdef Py_ssize_t k, i, b, m = 0, K = y.shape[0]
+    for k in range(K):
+        value[m], weight[m], size[m] = y[k], w[k], 1
+        m += 1
+        while m > 1 and value[m - 2] > value[m - 1]:
+            value[m - 2] = (value[m - 2] * weight[m - 2] + value[m - 1] * weight[m - 1]) / (
+                weight[m - 2] + weight[m - 1]
+            )
+            weight[m - 2] += weight[m - 1]
+            size[m - 2] += size[m - 1]
+            m -= 1
+    k = 0
+    for b in range(m):
+        for i in range(size[b]):
+            y[k] = value[b]
+            k += 1
+
+
+def isotonic(const double[::1] values, const double[::1] weights):
+    """Isotonic regression (Zadrozny and Elkan, 2002): the rising values closest to these."""
+    y = np.array(values)
+    pool(y, weights, np.empty(len(y)), np.empty(len(y)), np.empty(len(y), dtype=np.int64))
+    return y
+
+
 def multiqt(const double[::1] r, Py_ssize_t late, const double[::1] tau, double rate,
             const double[:, ::1] base, Py_ssize_t window=50):
     """MultiQT (Ding, Angelopoulos and Tibshirani, 2025): trackers of all levels, projected.
@@ -287,28 +318,17 @@ def multiqt(const double[::1] r, Py_ssize_t late, const double[::1] tau, double 
     The offsets are pooled to be in order on top of base quantiles; steps are `rate` times the 90th
     percentile of the last |residuals|.
     """
-    cdef Py_ssize_t t, k, i, b, m, T = r.shape[0], K = tau.shape[0]
+    cdef Py_ssize_t t, k, i, T = r.shape[0], K = tau.shape[0]
     cdef double[:, ::1] Q = np.zeros((T, K))
-    cdef double[::1] offset = np.zeros(K), value = np.zeros(K)
+    cdef double[::1] offset = np.zeros(K), value = np.zeros(K), weight = np.zeros(K)
+    cdef double[::1] equal = np.ones(K)
     cdef long long[::1] size = np.zeros(K, dtype=np.int64)
     cdef double step
     sizes = np.abs(r)
     for t in range(T):
-        m = 0
         for k in range(K):
-            value[m], size[m] = base[t, k] + offset[k], 1
-            m += 1
-            while m > 1 and value[m - 2] > value[m - 1]:
-                value[m - 2] = (value[m - 2] * size[m - 2] + value[m - 1] * size[m - 1]) / (
-                    size[m - 2] + size[m - 1]
-                )
-                size[m - 2] += size[m - 1]
-                m -= 1
-        k = 0
-        for b in range(m):
-            for i in range(size[b]):
-                Q[t, k] = value[b]
-                k += 1
+            Q[t, k] = base[t, k] + offset[k]
+        pool(Q[t], equal, value, weight, size)
         i = t - late
         if i >= 0:
             last = np.sort(sizes[max(0, i - window + 1) : i + 1])

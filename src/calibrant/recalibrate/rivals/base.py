@@ -152,6 +152,31 @@ class Rival(Learner, ABC):
         rule: RivalRule = self._rule
         return rule.run(known_scores, known_outcomes)
 
+    def play_late(self, scores: Floats, outcomes: Floats, learned_by: Floats) -> Floats:
+        """Return what is predicted of rows whose outcomes come late.
+
+        `learned_by` is the first row that may know each outcome; from an outcome that is NaN,
+        nothing is learned.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from calibrant.recalibrate.rivals import OnlinePlatt
+        >>> s, y = np.array([0.25, 0.25, 0.25]), np.array([1.0, 1.0, 0.0])
+        >>> OnlinePlatt().play_late(s, y, np.array([2.0, 3.0, 4.0])).round(4).tolist()
+        [0.25, 0.25, 0.2819]
+        """
+        predictions, order, done = np.empty(len(scores)), np.argsort(learned_by, kind="stable"), 0
+        by_row = np.searchsorted(learned_by[order], np.arange(len(scores)), side="right")
+        for row, (score, known) in enumerate(zip(scores.tolist(), by_row.tolist(), strict=True)):
+            for late in order[done:known].tolist():
+                if not np.isnan(outcomes[late]):
+                    self._forecast(float(scores[late]))
+                    self._learn(float(outcomes[late]))
+            done = known
+            predictions[row] = self._forecast(score)
+        return predictions
+
 
 class Raw(Rival):
     """Predict the score itself: what every recalibrator must beat.

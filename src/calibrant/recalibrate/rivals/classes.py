@@ -19,7 +19,7 @@ from calibrant._checks import (
     check_real,
     check_same_length,
 )
-from calibrant.recalibrate.rivals.windowed_refit import scikit_learn
+from calibrant.recalibrate.rivals.windowed_refit import isotonic_knots
 
 Labels = npt.NDArray[np.int64]
 #: Scores below it are raised to it: a logarithm of 0 has no temperature.
@@ -233,9 +233,11 @@ class ClassRefit(ClassRival):
 def fitted(method: str, p: Floats, y: Labels, new: Floats) -> Floats:
     """Return new rows as a fit to others, whose labels are known, makes them."""
     if method == "isotonic":
-        maps = scikit_learn().isotonic.IsotonicRegression(out_of_bounds="clip")
         rows = np.column_stack(
-            [maps.fit(p[:, k], y == k).predict(new[:, k]) for k in range(p.shape[1])]
+            [
+                np.interp(new[:, k], *isotonic_knots(p[:, k], (y == k).astype(np.float64)))
+                for k in range(p.shape[1])
+            ]
         )
         rows = np.maximum(rows, LEAST)
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))

@@ -8,7 +8,8 @@ state of that moment, and level by level against what was predicted.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -243,3 +244,18 @@ def quantile_tracking(
         step = rate * float(last.max() - last.min())
         thresholds[t + 1] = thresholds[t] + step * (float(s[t] > thresholds[t]) - alpha)
     return thresholds
+
+
+#: Every rival at the settings that it is compared at, by name: each takes levels.
+SETTINGS: dict[str, Callable[[npt.ArrayLike], NumberRival]] = {
+    **{f"split {w or 'all'}": partial(SplitConformal, window=w) for w in (100, 500, 0)},
+    **{f"ACI {rate}": partial(ACI, rate=rate) for rate in (0.005, 0.01, 0.05)},
+    "DtACI": DtACI,
+    "AgACI": AgACI,
+    "SAOCP": SAOCP,
+    **{f"PID {rate}": partial(ConformalPID, rate=rate) for rate in (0.02, 0.1, 0.5)},
+    **{f"MultiQT {rate}": partial(MultiQT, rate=rate) for rate in (0.01, 0.05, 0.1)},
+    **{f"Gaussian {keep}": partial(GaussianEWMA, keep=keep) for keep in (0.94, 0.97, 0.99)},
+    "MultiQT on Gaussian": partial(MultiQT, rate=0.01, base=0.94),
+    "normalised split": NormalisedSplit,
+}
