@@ -7,9 +7,9 @@ predictions a copy of it is made, which speaks until the next: its estimate at a
 the logit of the score, between cells of a table, each computed when it is first asked for.
 """
 
-from libc.math cimport exp, log
 from libc.string cimport memcpy, memset
 
+from calibrant._kernels.functions cimport exp, log
 from calibrant._kernels.saved import floats
 from calibrant._kernels.scores.mixing cimport within
 from calibrant._kernels.scores.sharp cimport (

@@ -34,11 +34,12 @@ of it. Each row is placed, drawn and learned after the one before it, as a round
 at once. `docs/safe-proof.md` says what holds then.
 """
 
-from libc.math cimport M_PI, exp, fabs, log, log1p, pow, sqrt
+from libc.math cimport M_PI, fabs, sqrt
 from libc.stdlib cimport free, malloc
 
 import numpy as np
 
+from calibrant._kernels.functions cimport exp, log, log1p, pow
 from calibrant._kernels.saved import SLACK
 from calibrant._kernels.scores.mixing cimport curvature, within
 from calibrant._kernels.scores.sharp cimport (

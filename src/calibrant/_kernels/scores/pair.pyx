@@ -6,7 +6,9 @@ forecast plus -log w, and at most that of the second plus -log(1 - w), where w i
 weight at the start; and in both cases SHARE / (1 - SHARE) a round.
 """
 
-from libc.math cimport isnan, pow
+from libc.math cimport isnan
+
+from calibrant._kernels.functions cimport pow
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 """A recalibrator's rounds as Python plays them: one by one, in batches, and in a compiled loop."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport isnan, log, log1p
+from libc.math cimport isnan
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._checks import check_integer, check_same_length
 from calibrant._kernels.draws cimport scramble, uniform
+from calibrant._kernels.functions cimport log, log1p
 from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 from calibrant._kernels.kernel import own_copy
