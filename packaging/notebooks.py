@@ -3,8 +3,8 @@
     python packaging/notebooks.py            writes them; `make notebooks` does it
 
 Prose becomes Markdown cells, Python examples code cells without their prompts and output, commands
-cells that begin with an exclamation mark. The tutorials are the source: their examples are run by the
-tests, and a test compares the notebooks with what this makes of them.
+cells that begin with an exclamation mark. The tutorials are the source: their examples are run by
+the tests, and a test compares the notebooks with what this makes of them.
 """
 
 import json
@@ -30,7 +30,12 @@ def notebook(name: str) -> str:
     for number, cell in enumerate(cells):
         cell["id"] = f"{name}-{number}"
     language = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    content = {"cells": cells, "metadata": {"kernelspec": language}, "nbformat": 4, "nbformat_minor": 5}
+    content = {
+        "cells": cells,
+        "metadata": {"kernelspec": language},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -43,7 +48,13 @@ def prose(text: str) -> dict[str, object]:
 def code(source: str) -> dict[str, object]:
     """Return a code cell that has not been run."""
     lines = source.splitlines(keepends=True)
-    return {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": lines}
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+        "source": lines,
+    }
 
 
 def python(block: str) -> str:

@@ -1,6 +1,6 @@
 """Every public class played on one made stream, and the states that releases saved of them.
 
-    python tests/played.py          writes tests/states/VERSION.zip, once for each release
+`python tests/played.py` writes tests/states/VERSION.zip, once for each release.
 """
 
 import io
@@ -19,7 +19,7 @@ BEFORE, AFTER = 300, 40
 
 
 class Played(NamedTuple):
-    """A way of making a public class: a new one, and how it plays rounds start to stop of a stream."""
+    """A way of making a public class, and how it plays rounds start to stop of its stream."""
 
     name: str
     make: Callable[[], Any]

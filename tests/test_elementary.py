@@ -10,8 +10,8 @@ import pytest
 
 from calibrant._kernels import elementary
 
-#: By function: where it is tried, how far off it may be in units of the last place, and its value in
-#: decimals. The arguments are doubles, so the decimals know them exactly.
+#: By function: where it is tried, how far off it may be in units of the last place, and its value
+#: in decimals. The arguments are doubles, so the decimals know them exactly.
 EXACT = {
     "exp": (-708.0, 709.0, 0.53, Decimal.exp),
     "log": (1e-300, 1e3, 0.75, Decimal.ln),
@@ -92,7 +92,9 @@ def test_the_ends_of_the_range():
 @pytest.mark.parametrize("name", ["exp", "log"])
 def test_never_decreases(name):
     """Where a table's row ends and the next begins, too."""
-    edges = (0.6875 + np.arange(1, 64) / 64 * 0.6875) if name == "log" else np.arange(-64, 64) / 46.2
+    edges = (
+        (0.6875 + np.arange(1, 64) / 64 * 0.6875) if name == "log" else np.arange(-64, 64) / 46.2
+    )
     own = getattr(elementary, name)
     for edge in edges.tolist():
         near = edge + np.arange(-50, 50) * math.ulp(edge) * 7

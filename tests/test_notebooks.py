@@ -1,4 +1,4 @@
-"""The notebooks are what their tutorials say; the tutorials' examples are run by test_examples.py."""
+"""The notebooks are what their tutorials say, whose examples are run by test_examples.py."""
 
 import ast
 import importlib.util

@@ -5,6 +5,7 @@ import zipfile
 
 import numpy as np
 import pytest
+
 from played import AFTER, BEFORE, STATES, every_class
 
 RELEASES = sorted(STATES.glob("*.zip"))
