@@ -20,7 +20,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 install = $(UV) -r $(1) || { echo "uv could not install $(1); pip does, which takes longer"; $(PIP) -r $(1); }
 
-.PHONY: help setup run serve test quick slow lint bench docs dist sbom wheelhouse image workflows lock clean
+.PHONY: help setup run serve test quick slow lint bench docs notebooks dist sbom wheelhouse image workflows lock clean
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -84,6 +84,9 @@ bench: setup  ## Speed, memory and error, beside peers; rewrites the tables in b
 
 docs: setup  ## The documentation, in docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+notebooks:  ## The notebooks in docs/notebooks, from the tutorials
+	$(PYTHON) packaging/notebooks.py
 
 # What building for others takes: checks of wheels, of workflows, a list of what is inside.
 $(VENV)/requirements-release: requirements-release.txt $(VENV)/requirements

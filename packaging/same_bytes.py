@@ -6,8 +6,8 @@ Compiles the kernels' C files that `make setup` left in build/ once for each com
 of flags, plays every public class on a made stream with each of them, and compares digests of the
 predictions and of the saved states, line by line. What makes them agree: IEEE arithmetic in the
 order of the source (no fused multiply-add, no fast-math: see meson.build), a generator of integers
-inside the kernels, and sums whose order is fixed. exp, log and the like are the C library's, so
-this holds for one C library; another may round them differently in the last bit.
+inside the kernels, sums whose order is fixed, and exp, log and their relatives of our own
+(_kernels/functions.h), since those of C libraries differ in the last bit.
 """
 
 import argparse
@@ -29,38 +29,18 @@ FLAGS = ("-O0", "-O2", "-O3 -march=native")
 def digests(rounds: int) -> dict[str, str]:
     """Return a digest of the predictions and the state of every public class, by name."""
     sys.path[:0] = [str(ROOT / "tests")]
-    import numpy as np  # noqa: PLC0415 - only where the classes are played
-
-    from forecasters.table import FORECASTERS  # noqa: PLC0415
-    from recalibrate.table import IDS, RECALIBRATORS  # noqa: PLC0415
+    from played import every_class  # noqa: PLC0415 - only where the classes are played
 
     found = {}
-    random = np.random.default_rng(1)
-    drift = (random.random(rounds) < 0.5 + 0.4 * np.sin(np.arange(rounds) / 500)).astype(float)
-    for cls, arguments in FORECASTERS:
-        player = cls(**arguments, seed=7)
-        name = f"{cls.__name__} {arguments}"
-        found[name] = digest(player.run(drift[: limit(cls, rounds)]), player)
-    for (cls, inputs, arguments), name in zip(RECALIBRATORS, IDS, strict=True):
-        n = limit(cls, rounds)
-        player = cls(**arguments)
-        columns = inputs.stream("switching", n, seed=3)
-        found[name] = digest(inputs.calls.run(player, *columns, **inputs.lists(0, n)), player)
+    for name, make, play in every_class(rounds):
+        player = make()
+        is_rival = (
+            "rivals" in type(player).__module__
+        )  # some are in plain Python: a tenth of the rounds
+        predictions = play(player, 0, rounds // 10 if is_rival else rounds)
+        state = player.to_bytes() if hasattr(player, "to_bytes") else b""
+        found[name] = hashlib.sha256(predictions.tobytes() + state).hexdigest()[:16]
     return found
-
-
-def limit(cls: type, rounds: int) -> int:
-    """Return how many rounds a class is played: the rivals in plain Python get a tenth."""
-    return rounds // 10 if "rivals" in cls.__module__ else rounds
-
-
-def digest(predictions: object, player: object) -> str:
-    """Return one digest of both."""
-    import numpy as np  # noqa: PLC0415
-
-    drawn = np.ascontiguousarray(predictions, dtype=float).tobytes()
-    state = player.to_bytes() if hasattr(player, "to_bytes") else b""  # some rivals are not saved
-    return hashlib.sha256(drawn + state).hexdigest()[:16]
 
 
 def compile_all(compiler: str, flags: str, package: Path) -> None:

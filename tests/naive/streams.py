@@ -8,6 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from calibrant._kernels import elementary
+
 
 def deviation(means: Sequence[float]) -> float:
     """min over q of sum |q_t - q|: the sum is piecewise linear, so some q_t attains it."""
@@ -59,7 +61,7 @@ class Drag(Greedy):
         self.t = 0
 
     def choose(self, points: Sequence[float], weights: Sequence[float]) -> float:
-        aim = 0.5 + self.reach * math.sin(2 * math.pi * self.sweeps * self.t / self.horizon)
+        aim = 0.5 + self.reach * elementary.sin(2 * math.pi * self.sweeps * self.t / self.horizon)
         mean = sum(w * p for w, p in zip(weights, points, strict=True))
         if abs(mean - aim) > self.width:
             return 1.0 if mean < aim else 0.0
@@ -93,16 +95,16 @@ class Learned:
             for p, w in zip(points, weights, strict=True)
         )
         angle = 2 * math.pi * self.t / self.horizon
-        aim = 0.5 + 0.49 * math.tanh(self.score[:8] @ self.state + self.score[8])
+        aim = 0.5 + 0.49 * elementary.tanh(self.score[:8] @ self.state + self.score[8])
         return [
             2 * sum(w * p for w, p in zip(weights, points, strict=True)) - 1,
             weights[0] if len(points) > 1 else 1.0,
             10 * (points[-1] - points[0]),
             *(sum(p - y for y in each) / math.sqrt(len(each) + 1)
               for p, each in zip(ends, seen, strict=True)),
-            *(math.log(len(each) + 1) / 10 for each in seen),
-            math.tanh(10 * preference),
-            math.sin(angle), math.cos(angle), self.last, aim,
+            *(elementary.log(len(each) + 1) / 10 for each in seen),
+            elementary.tanh(10 * preference),
+            elementary.sin(angle), elementary.cos(angle), self.last, aim,
         ]  # fmt: skip
 
     def choose(self, points: Sequence[float], weights: Sequence[float]) -> float:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from calibrant._kernels import elementary
 from naive.draws import Draws
 
 
@@ -117,7 +118,7 @@ class NaiveZoom:
 
     def threshold(self):
         """Return what g (width)^2 must pass before a gap is cut."""
-        doublings = math.log2(len(self.points) - 1)
+        doublings = elementary.log2(len(self.points) - 1)
         return self.PATIENCE * doublings * doublings
 
     def predict(self):
@@ -146,7 +147,7 @@ class NaiveZoom:
         if self.points[low].rounds_in_gap * (width * width) <= self.threshold():
             return
         theta = 0.5 * (self.points[low].theta + self.points[low + 1].theta)
-        sine, cosine = math.sin(0.5 * theta), math.cos(0.5 * theta)
+        sine, cosine = elementary.sin(0.5 * theta), elementary.cos(0.5 * theta)
         z = sine * sine
         if self.points[low].z < z < self.points[low + 1].z:
             self.points.insert(low + 1, self.fresh(theta, z, z * (cosine * cosine)))

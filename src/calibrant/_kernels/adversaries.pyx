@@ -1,7 +1,7 @@
 """Adversaries: they see where a forecaster puts its mass, but not what it draws."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport M_PI, cos, fabs, floor, log, sin, sqrt, tanh
+from libc.math cimport M_PI, fabs, floor, sqrt
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._checks import describe
 from calibrant._kernels.draws cimport scramble, uniform
+from calibrant._kernels.functions cimport cos, log, sin, tanh
 from calibrant._kernels.kernel cimport Gap, as_outcome
 from calibrant._kernels.tally cimport (
     cal1_term,

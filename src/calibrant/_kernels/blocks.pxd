@@ -5,8 +5,10 @@ number of intervals, doubles: the points of a block are among those of the next,
 few. A block that is planned for up to eight times too many rounds has at most twice the intervals.
 """
 
-from libc.math cimport cbrt, ceil
+from libc.math cimport ceil
 from libc.stdint cimport int64_t
+
+from calibrant._kernels.functions cimport cbrt
 
 cdef enum:
     FIRST = 64

@@ -1,12 +1,13 @@
 """A grid of prediction points that is refined where it is used: what Zoom and Safe share."""
 
-from libc.math cimport M_PI, cos, sin
+from libc.math cimport M_PI
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memmove
 
 import numpy as np
 
+from calibrant._kernels.functions cimport cos, sin
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.memory cimport resize
 from calibrant._kernels.saved import SLACK, floats

@@ -1,6 +1,8 @@
 cimport cython
-from libc.math cimport INFINITY, fabs, log, log1p
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int64_t
+
+from calibrant._kernels.functions cimport log, log1p
 
 cdef enum:
     ERRORS = 3

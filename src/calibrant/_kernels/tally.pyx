@@ -4,13 +4,14 @@ Each error is a sum over distinct predictions of a term in (p, n, s): the predic
 that made it and the sum of their outcomes. A round changes one term.
 """
 
-from libc.math cimport INFINITY, asin, fabs, log, log1p, sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from calibrant._kernels.functions cimport asin, log, log1p
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.memory cimport resize
 

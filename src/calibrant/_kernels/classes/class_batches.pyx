@@ -15,7 +15,7 @@ evidence of as many rounds, and no prediction could use one of them for another:
 4. Weights return to their prior as for so many labels, but at most by RETURN.
 """
 
-from libc.math cimport exp, fabs, log, pow, sqrt
+from libc.math cimport fabs, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
@@ -26,6 +26,7 @@ from calibrant._kernels.classes.class_mixture cimport (
     of_expert,
 )
 from calibrant._kernels.classes.vectors cimport dot, line, moments, softmax, total
+from calibrant._kernels.functions cimport exp, log, pow
 from calibrant._kernels.scores.batches cimport batches_count, changed, dispersion
 from calibrant._kernels.scores.sharp cimport EXPERTS as SCORE_EXPERTS
 

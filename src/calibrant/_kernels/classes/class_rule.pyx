@@ -13,7 +13,7 @@ a fair sample but for a while after delays change.
 A group has a kernel of its own, to which the mixture of the whole is the score.
 """
 
-from libc.math cimport NAN, exp, fabs, isfinite, isnan
+from libc.math cimport NAN, fabs, isfinite, isnan
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
@@ -33,6 +33,7 @@ from calibrant._kernels.arrays cimport doubles_in
 from calibrant._kernels.classes.vectors cimport (
     exact_total, expf_, greatest, likeliest, share, take_row, total,
 )
+from calibrant._kernels.functions cimport exp
 from calibrant._kernels.rounds.learner cimport Learner
 from calibrant._kernels.rounds.round cimport Round, companies, drawn
 from calibrant._kernels.rounds.rule cimport Rule

@@ -17,7 +17,7 @@ the last so many seconds, by a hundred counters that err on the low side, and si
 of the window: with days, at no moment of a day is more than the cap of its rows acted on.
 """
 
-from libc.math cimport floor as floor_of, pow
+from libc.math cimport floor as floor_of
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 
@@ -27,6 +27,7 @@ from calibrant._kernels.decide.decision_rule cimport (
     FORBIDDEN, NO, YES, DecisionRule, Wish, log_odds,
 )
 from calibrant._kernels.draws cimport scramble, uniform
+from calibrant._kernels.functions cimport pow
 from calibrant._kernels.saved import floats, integer, number
 
 cdef enum:

@@ -5,13 +5,14 @@ the outcome later (`correct`). Exploration turns a no into an act with a fixed c
 seed and the number of the decision alone.
 """
 
-from libc.math cimport NAN, log
+from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
 from calibrant._checks import as_unit_series
 from calibrant._kernels.draws cimport scramble, uniform
+from calibrant._kernels.functions cimport log
 from calibrant._kernels.rounds.round cimport Round
 from calibrant._kernels.rounds.rule cimport Rule
 from calibrant._kernels.saved import floats, integer, number

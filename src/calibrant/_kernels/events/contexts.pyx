@@ -17,13 +17,14 @@ skipped. Where the last outcome known lies further back than usual, behind a gap
 late, the round has contexts of its own: what its last outcomes mean may differ.
 """
 
-from libc.math cimport NAN, floor, isnan, pow
+from libc.math cimport NAN, floor, isnan
 from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 import numpy as np
 
+from calibrant._kernels.functions cimport pow
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.saved import floats, integer, number
 

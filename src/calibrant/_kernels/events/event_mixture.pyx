@@ -40,7 +40,7 @@ bounds above are for lag 0.
 Logits are taken from a table of logarithms: the blend needs no more than three digits.
 """
 
-from libc.math cimport exp, log, sqrt
+from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -55,6 +55,7 @@ from calibrant._kernels.events.contexts cimport (
     past_start,
 )
 from calibrant._kernels.events.hidden cimport hidden_learn, hidden_say, hidden_start
+from calibrant._kernels.functions cimport exp, log
 from calibrant._kernels.watch.likelihood cimport likelihood
 from calibrant._kernels.scores.mixing cimport lag_after
 from calibrant._kernels.events.repair cimport repair_learn, repair_say, repair_start

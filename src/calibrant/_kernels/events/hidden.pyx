@@ -11,7 +11,7 @@ rate g = max(1 / (t + WARM), FORGET). Each round's parameters are ratios of thos
 proved of it here: EM may end in a poor optimum, and then the mixture leaves it alone.
 """
 
-from libc.math cimport pow
+from calibrant._kernels.functions cimport pow
 
 cdef double WARM = 20.0       # outcomes that the start counts for; no parameter moves before
 cdef double FORGET = 1e-4     # the least rate

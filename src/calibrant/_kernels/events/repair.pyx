@@ -13,9 +13,9 @@ map. At first the estimate has OWN of the weight. So the log loss of what goes o
 the estimate by at most -log(OWN), and -log(1 - SHARE) a round.
 """
 
-from libc.math cimport exp, log, log1p
 from libc.stdint cimport int64_t
 
+from calibrant._kernels.functions cimport exp, log, log1p
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.watch.likelihood cimport likelihood
 from calibrant._kernels.saved import check_sum, floats

@@ -1,7 +1,7 @@
 """One shard of a fleet: from a score to estimates of the whole and of its key, to a grid point."""
 
 cimport cython
-from libc.math cimport fabs, isnan, log
+from libc.math cimport fabs, isnan
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -19,6 +19,7 @@ from calibrant._kernels.fleet.fleet_state cimport PartState
 from calibrant._kernels.fleet.fleet_whole cimport (
     WholeRow, whole_learn, whole_learn_batch, whole_learns, whole_passed, whole_view, whole_estimate,
 )
+from calibrant._kernels.functions cimport log
 from calibrant._kernels.grid cimport grid_find_near
 from calibrant._kernels.watch.key_evidence cimport KeyEvidence
 from calibrant._kernels.scores.batches cimport SMALLEST_BATCH, dispersion

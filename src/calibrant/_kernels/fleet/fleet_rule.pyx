@@ -42,11 +42,12 @@ everywhere, to the last bit, and four experts at a time.
 """
 
 from libc.math cimport M_PI as pi
-from libc.math cimport exp, log, sqrt
+from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from calibrant._kernels.fleet.fleet_curve cimport curve_at, curve_learn, curve_start
+from calibrant._kernels.functions cimport exp, log
 from calibrant._kernels.scores.mixing cimport lag_after, slowness
 
 cdef extern from *:

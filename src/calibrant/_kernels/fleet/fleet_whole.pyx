@@ -8,11 +8,11 @@ the logit of the score, between cells of a table, each computed when it is first
 of outcomes that waited together is learned as one (`batches.pyx`), and the copy made at once.
 """
 
-from libc.math cimport exp, log
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from calibrant._kernels.functions cimport exp, log
 from calibrant._kernels.saved import floats
 from calibrant._kernels.scores.batches cimport (
     Misses, Rows, batch_learn, batch_line, batches_start, misses_add, misses_start, rows_free,

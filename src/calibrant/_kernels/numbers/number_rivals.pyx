@@ -6,10 +6,11 @@ residual as its score; quantiles that cross are sorted in what is returned, and 
 learned from.
 """
 
-from libc.math cimport exp, fabs, floor, log, log2, sqrt, tan
+from libc.math cimport fabs, floor, sqrt
 
 import numpy as np
 
+from calibrant._kernels.functions cimport exp, log, log2, tan
 from calibrant._kernels.numbers.limits cimport greater, lesser
 from calibrant._kernels.numbers.quantile_mixture cimport sort
 

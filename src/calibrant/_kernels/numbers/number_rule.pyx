@@ -6,7 +6,7 @@ that a model gives itself, and those of the whole where a group has a kernel of 
 with these in one more step of the same kind.
 """
 
-from libc.math cimport INFINITY, NAN, fabs, isnan, log
+from libc.math cimport INFINITY, NAN, fabs, isnan
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -18,6 +18,7 @@ import numpy as np
 from numpy import frombuffer
 
 from calibrant._checks import as_listed, as_series, check_id, check_same_length, describe
+from calibrant._kernels.functions cimport log
 from calibrant._kernels.numbers.limits cimport greater, lesser
 from calibrant._kernels.numbers.net cimport Net
 from calibrant._kernels.numbers.quantile_mixture cimport (

@@ -10,7 +10,7 @@ profit from outcomes that they did not have. Rounds keep a reference to the shap
 somebody holds is copied before it changes.
 """
 
-from libc.math cimport fabs, log
+from libc.math cimport fabs
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
@@ -21,6 +21,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from calibrant._kernels.functions cimport log
 from calibrant._kernels.numbers.limits cimport greater, lesser
 from calibrant._kernels.numbers.residuals cimport LOCATIONS, SCALES, Residuals
 

@@ -11,13 +11,14 @@ and scale of the outcomes make no difference. There are three locations, and fou
 What is learned from an outcome is learned at the features that its prediction had.
 """
 
-from libc.math cimport exp, fabs, log
+from libc.math cimport fabs
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 import numpy as np
 
+from calibrant._kernels.functions cimport exp, log
 from calibrant._kernels.numbers.limits cimport greater, lesser
 
 cdef enum:

@@ -5,7 +5,9 @@ horizon; iota = log(T/delta); theta(p) = 2 arcsin sqrt(p); [a, b], the inner reg
 the truth is expected, of length I; N, its intervals; B, the intervals of each band around it.
 """
 
-from libc.math cimport M_PI, asin, cbrt, ceil, fmax, fmin, log, sqrt
+from libc.math cimport M_PI, ceil, fmax, fmin, sqrt
+
+from calibrant._kernels.functions cimport asin, cbrt, log
 
 cdef enum:
     L1 = 0

@@ -4,8 +4,9 @@ Symbols: m, the epoch, which lasts s_m = 2^m rounds; y_hat, the mean outcome of 
 p_hat, what epoch m predicts; iota, the logarithmic factor of order log(T / delta).
 """
 
-from libc.math cimport M_PI, asin, exp2, fmax, fmin, log, sin, sqrt
+from libc.math cimport M_PI, fmax, fmin, sqrt
 
+from calibrant._kernels.functions cimport asin, exp2, log, sin
 from calibrant._kernels.kernel cimport Kernel
 from calibrant._kernels.saved import check_names, integer, number
 

@@ -13,13 +13,14 @@ A forecaster built on this one may move the prediction of the intervals beyond a
 The two intervals that touch the anchor then share a prediction, which is in P_t once.
 """
 
-from libc.math cimport INFINITY, log
+from libc.math cimport INFINITY
 
 import numpy as np
 
 from calibrant._kernels.blocks cimport (
     FIRST, GROWTH, block_ends, intervals_for, is_block_length, rounds_before,
 )
+from calibrant._kernels.functions cimport log
 from calibrant._kernels.kernel cimport Kernel, array_of
 from calibrant._kernels.paper.msmwc cimport (
     MsMwC, msmwc_begin, msmwc_free, msmwc_learn, msmwc_reserve, msmwc_restore,

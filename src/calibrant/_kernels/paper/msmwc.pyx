@@ -9,9 +9,10 @@ twice. Few losses of a round differ from 0, and they are applied first: what is 
 is one factor exp(-eta lambda), with an argument so small that a short series is exact.
 """
 
-from libc.math cimport exp, fabs, fmax, log, sqrt
+from libc.math cimport fabs, fmax, sqrt
 from libc.stdlib cimport free
 
+from calibrant._kernels.functions cimport exp, log
 from calibrant._kernels.memory cimport resize
 
 cdef double SERIES = 1.0 / 64.0   # up to here the series of exp to degree 6 is exact in float64

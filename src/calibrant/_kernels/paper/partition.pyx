@@ -5,10 +5,11 @@ touch the end of the domain, have no width, or are too thin for floats merge wit
 instead of leaving an empty interval.
 """
 
-from libc.math cimport M_PI, fmax, fmin, ldexp, sin
+from libc.math cimport M_PI, fmax, fmin, ldexp
 from libc.stdlib cimport free, realloc
 from libc.string cimport memmove
 
+from calibrant._kernels.functions cimport sin
 from calibrant._kernels.kernel cimport array_of
 
 # A radius below this share of the domain counts as this share: floats resolve nothing finer.

@@ -8,13 +8,14 @@ Interval and Swap run the rounds of an epoch unchanged; this kernel lays out the
 and keeps the error of the epoch.
 """
 
-from libc.math cimport fabs, fmax, fmin, ldexp, sin
+from libc.math cimport fabs, fmax, fmin, ldexp
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 import numpy as np
 
+from calibrant._kernels.functions cimport sin
 from calibrant._kernels.paper.cuts cimport Cut, L1, L2, PSEUDO_KL, paper_cut, tuned_cut
 from calibrant._kernels.paper.interval cimport IntervalKernel, Lean, lean_towards
 from calibrant._kernels.kernel cimport array_of

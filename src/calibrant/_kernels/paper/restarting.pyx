@@ -5,13 +5,14 @@ assume C = 0, before one assumes C = 8^b; U(n, C), the certificate: what error n
 C explain; t, the rounds so far.
 """
 
-from libc.math cimport cbrt, ceil, floor, fmax, fmin, ldexp, log2, sqrt
+from libc.math cimport ceil, floor, fmax, fmin, ldexp, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
 import numpy as np
 
+from calibrant._kernels.functions cimport cbrt, log2
 from calibrant._kernels.kernel cimport Kernel
 from calibrant._kernels.paper.restartable cimport Restartable
 

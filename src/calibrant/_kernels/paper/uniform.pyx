@@ -4,13 +4,14 @@ Symbols: T, the horizon; C, the deviation; iota = log(T/delta); N = ceil(min{sqr
 (T^2/(iota (1 + C) log T))^(1/3)}), the intervals. The error is Cal1.
 """
 
-from libc.math cimport cbrt, ceil, fabs, fmax, fmin, log, sqrt
+from libc.math cimport ceil, fabs, fmax, fmin, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 import numpy as np
 
+from calibrant._kernels.functions cimport cbrt, log
 from calibrant._kernels.paper.interval cimport IntervalKernel, lean_towards
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.memory cimport resize

@@ -8,10 +8,11 @@ rounds played in a gap of width w; m, the recent mean of the outcomes. Lemmas an
 of docs/zoom-proof.md.
 """
 
-from libc.math cimport fmax, log1p, log2
+from libc.math cimport fmax
 
 import numpy as np
 
+from calibrant._kernels.functions cimport log1p, log2
 from calibrant._kernels.grid cimport (
     Grid,
     grid_bytes,

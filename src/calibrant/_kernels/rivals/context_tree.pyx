@@ -7,10 +7,10 @@ the product. With e the node's own prediction and c that of the child on the pat
 is (b e + c) / (b + 1), and an outcome multiplies b by the likelihood of e over that of c.
 """
 
-from libc.math cimport exp, log, log1p
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free
 
+from calibrant._kernels.functions cimport exp, log, log1p
 from calibrant._kernels.kernel cimport Kernel, array_of
 from calibrant._kernels.saved import check_names, floats, integer
 

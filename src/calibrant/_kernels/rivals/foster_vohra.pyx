@@ -6,9 +6,10 @@ Y_i = sum p_i y over the rounds, R_ij = (x_i - x_j)((x_i + x_j) M_i - 2 Y_i): tw
 are enough.
 """
 
-from libc.math cimport exp, log, sqrt
+from libc.math cimport sqrt
 from libc.stdlib cimport calloc, free
 
+from calibrant._kernels.functions cimport exp, log
 from calibrant._kernels.kernel cimport Kernel, array_of
 from calibrant._kernels.saved import check_names, check_sum, floats
 

@@ -5,9 +5,10 @@ all rounds, K being the kernel of j/N and p_i. Every p_i is a grid point, so a r
 multiple of the kernel to S and nothing else has to be remembered.
 """
 
-from libc.math cimport exp, fabs
+from libc.math cimport fabs
 from libc.stdlib cimport calloc, free
 
+from calibrant._kernels.functions cimport exp
 from calibrant._kernels.kernel cimport Kernel, array_of
 from calibrant._kernels.saved import check_names, floats
 

@@ -5,8 +5,9 @@ i. Hedge predicts above v_i with the probability sigma(eta (Y - v_i t)) after t 
 as v_i rises, so that they are the tails of one distribution on the grid.
 """
 
-from libc.math cimport M_LN2, ceil, exp, floor, sqrt
+from libc.math cimport M_LN2, ceil, floor, sqrt
 
+from calibrant._kernels.functions cimport exp
 from calibrant._kernels.kernel cimport Kernel
 from calibrant._kernels.saved import check_names, number
 

@@ -4,9 +4,10 @@ Both start from Laplace's rule of succession, as the running mean does: two imag
 and a 1, are never forgotten.
 """
 
-from libc.math cimport expm1, fabs, log
+from libc.math cimport fabs
 from libc.stdlib cimport calloc, free
 
+from calibrant._kernels.functions cimport expm1, log
 from calibrant._kernels.kernel cimport Kernel, array_of
 from calibrant._kernels.saved import SLACK, check_names, floats, integer, number
 

@@ -38,11 +38,12 @@ learned from what that mixture says of it after it has learned the batch itself,
 what the rows had in common. A change is then for that mixture to notice.
 """
 
-from libc.math cimport M_PI, exp, fabs, log, log1p, pow, sqrt
+from libc.math cimport M_PI, fabs, sqrt
 from libc.stdlib cimport free, malloc
 
 import numpy as np
 
+from calibrant._kernels.functions cimport exp, log, log1p, pow
 from calibrant._kernels.saved import SLACK
 from calibrant._kernels.scores.mixing cimport curvature, evidence_settle, evidence_start, within
 from calibrant._kernels.scores.sharp cimport (

@@ -19,8 +19,10 @@ the deadlines, to the power 0.05: outcomes that share an error repeat one anothe
 without much movement would else make an end of the correction.
 """
 
-from libc.math cimport exp, fmax, log, log1p, pow
+from libc.math cimport fmax
 from libc.string cimport memset
+
+from calibrant._kernels.functions cimport exp, log, log1p, pow
 
 cdef double START = 0.5           # first weight of q
 cdef double POWER = 0.05          # of a likelihood

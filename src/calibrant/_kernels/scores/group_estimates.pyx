@@ -8,7 +8,7 @@ the group say of that estimate now.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport isnan, log
+from libc.math cimport isnan
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
@@ -23,6 +23,7 @@ from calibrant._kernels.fleet.fleet_rule cimport (
     MOST_LATE, OFFSETS, SLOPES, SLOPES_AT, ESTIMATE_AT, Key, Pool, Views, key_learn, key_learn_batch,
     key_start, key_view, key_weights,
 )
+from calibrant._kernels.functions cimport log
 from calibrant._kernels.kernel cimport UNINTERRUPTED
 from calibrant._kernels.scores.mixing cimport within
 from calibrant._kernels.scores.sharp cimport sharp_least

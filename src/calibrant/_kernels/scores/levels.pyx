@@ -18,12 +18,12 @@ are the mixture's, bit for bit. Outcomes that come one by one weigh them as any 
 them nothing.
 """
 
-from libc.math cimport exp
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 import numpy as np
 
+from calibrant._kernels.functions cimport exp
 from calibrant._kernels.saved import SLACK
 from calibrant._kernels.scores.mixing cimport Evidence, evidence_settle, weigh, within
 from calibrant._kernels.scores.sharp cimport EXPERTS, View, sharp_least

@@ -1,5 +1,6 @@
-from libc.math cimport exp, log, log1p
 from libc.stdint cimport int64_t
+
+from calibrant._kernels.functions cimport exp, log, log1p
 
 cdef enum:
     MOST_EXPERTS = 24               # that a mixture may have

@@ -19,8 +19,9 @@ likelihood of all of them, raised to the same power, and then moved towards w0 a
 are outcomes, at once. So their order does not matter for the weights.
 """
 
-from libc.math cimport exp, log, log1p
 from libc.stdint cimport int64_t
+
+from calibrant._kernels.functions cimport exp, log, log1p
 
 cdef double RARE = 0.01             # the variance of an outcome below which less returns
 cdef int64_t PRODUCTS = 32          # likelihoods to multiply before a logarithm: 1e-9^32 > 0

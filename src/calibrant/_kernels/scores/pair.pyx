@@ -6,9 +6,11 @@ forecast plus -log w, and at most that of the second plus -log(1 - w), where w i
 weight at the start; and in both cases SHARE / (1 - SHARE) a round.
 """
 
-from libc.math cimport exp, isnan, log, pow
+from libc.math cimport isnan
 
 import numpy as np
+
+from calibrant._kernels.functions cimport exp, log, pow
 
 cdef double SHARE = 1e-4    # share of the weight that is spread evenly each round
 cdef double RETURN = 0.03   # and the most that a batch spreads, as in `batches.pyx`

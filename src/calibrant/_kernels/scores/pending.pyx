@@ -33,12 +33,13 @@ Measured only (`benchmarks/silence.md`); proved is what the weights give: at any
 the deadlines of at most the waiting estimate's, plus what delayed weights may lose.
 """
 
-from libc.math cimport INFINITY, exp, floor, isfinite, log, log1p, log2, pow
+from libc.math cimport INFINITY, floor, isfinite
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
 import numpy as np
 
+from calibrant._kernels.functions cimport exp, log, log1p, log2, pow
 from calibrant._kernels.scores.correction cimport (
     FEATURES,
     correction_learn,

@@ -26,11 +26,11 @@ An outcome is learned in the slots of its own prediction's past, however late it
 come later find it in theirs: the past is that of what was known.
 """
 
-from libc.math cimport pow
 from libc.stdint cimport int64_t
 
 import numpy as np
 
+from calibrant._kernels.functions cimport pow
 from calibrant._kernels.scores.mixing cimport (
     LAG, Evidence, curvature, evidence_add, evidence_weigh, returned, slowness, weigh, within,
 )

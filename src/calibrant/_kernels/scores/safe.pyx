@@ -51,9 +51,10 @@ theorem: whatever the means and the outcomes, if these come before the next pred
 Cal2 is at most of the order of log T times the number of points.
 """
 
-from libc.math cimport M_PI, cbrt, fabs, fmax, fmin, log, sqrt
+from libc.math cimport M_PI, fabs, fmax, fmin, sqrt
 from libc.stdint cimport int64_t
 
+from calibrant._kernels.functions cimport cbrt, log
 from calibrant._kernels.grid cimport (
     Grid,
     grid_cut,

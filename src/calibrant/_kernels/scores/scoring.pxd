@@ -1,6 +1,6 @@
-from libc.math cimport exp
 from libc.stdint cimport int64_t, uint64_t
 
+from calibrant._kernels.functions cimport exp
 from calibrant._kernels.grid cimport Grid
 from calibrant._kernels.scores.batches cimport BatchState
 from calibrant._kernels.scores.levels cimport LevelState

@@ -37,12 +37,12 @@ nothing. And it knows no floor but TINIEST: one that falls as outcomes come woul
 ones, and make one of all that are below it.
 """
 
-from libc.math cimport exp, log, log1p, pow
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 import numpy as np
 
+from calibrant._kernels.functions cimport exp, log, log1p, pow
 from calibrant._kernels.scores.mixing cimport (
     LAG, Evidence, curvature, evidence_add, evidence_weigh, lag_after, returned, slowness, weigh,
     within,

@@ -22,11 +22,12 @@ evidence starts anew. A round's range depends on the past and on p alone, which 
 argument above asks for.
 """
 
-from libc.math cimport exp, isnan, log, sqrt
+from libc.math cimport M_PI, isnan, sqrt
 from libc.string cimport memset
 
 import numpy as np
 
+from calibrant._kernels.functions cimport exp, log, sin
 from calibrant._kernels.kernel cimport as_outcome
 
 # As constants of C, which a compiler knows not to change.
@@ -64,7 +65,7 @@ cdef int64_t SKETCHED = 1 << 20  # predictions after which the sketch forgets ha
 cdef double WIDEST = 14.0        # logits beyond it fall into the sketch's last bins
 
 cdef double[RANGES + 1] EVEN     # ranges that are even in arcsin sqrt p
-EVEN[:] = [np.sin(np.pi * k / (2 * RANGES)) ** 2 for k in range(RANGES + 1)]
+EVEN[:] = [sin(M_PI * k / (2 * RANGES)) * sin(M_PI * k / (2 * RANGES)) for k in range(RANGES + 1)]
 EVEN[RANGES // 2], EVEN[RANGES] = 0.5, 1.0
 
 

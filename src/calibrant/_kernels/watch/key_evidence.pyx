@@ -20,13 +20,14 @@ Keys are played the moment something is predicted or learned. The monitors of ra
 later, from a queue: whenever somebody looks, and before it gets long.
 """
 
-from libc.math cimport INFINITY, NAN, exp
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
 
 import numpy as np
 
+from calibrant._kernels.functions cimport exp
 from calibrant._kernels.watch.evidence cimport GROUP_WEIGHT, bet, granted
 from calibrant._kernels.watch.pots cimport FORGET, share_of_losses
 

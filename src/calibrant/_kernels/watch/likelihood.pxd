@@ -1,6 +1,6 @@
 """How likely an estimate made an outcome."""
 
-from libc.math cimport exp, log, log1p
+from calibrant._kernels.functions cimport exp, log, log1p
 
 
 cdef inline double likelihood(double p, double y, double power) noexcept nogil:

@@ -21,13 +21,14 @@ In blocks, the outcomes of a block are held until it is complete. Predictions th
 rounds before their outcomes hold these as long.
 """
 
-from libc.math cimport NAN, exp, fabs, frexp, isinf, isnan, ldexp, log
+from libc.math cimport NAN, fabs, frexp, isinf, isnan, ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memmove, memset
 
 import numpy as np
 
+from calibrant._kernels.functions cimport exp, log
 from calibrant._kernels.watch.evidence cimport (
     CELLS, DATING, GROUPS_AT, LEVELS, RANGES, SKETCH, SLOPES, SLOPES_AT, SLOPE_WEIGHT, STEPS, TILTS,
     Bets, Cell, Evidence, Range,

@@ -1,0 +1,55 @@
+"""The kernels' elementary functions for Python, where its numbers must be theirs to the last bit."""
+
+from calibrant._kernels cimport functions
+
+
+def exp(double x):
+    return functions.exp(x)
+
+
+def exp2(double x):
+    return functions.exp2(x)
+
+
+def expm1(double x):
+    return functions.expm1(x)
+
+
+def log(double x):
+    return functions.log(x)
+
+
+def log1p(double x):
+    return functions.log1p(x)
+
+
+def log2(double x):
+    return functions.log2(x)
+
+
+def cbrt(double x):
+    return functions.cbrt(x)
+
+
+def sin(double x):
+    return functions.sin(x)
+
+
+def cos(double x):
+    return functions.cos(x)
+
+
+def tan(double x):
+    return functions.tan(x)
+
+
+def asin(double x):
+    return functions.asin(x)
+
+
+def tanh(double x):
+    return functions.tanh(x)
+
+
+def pow(double x, double y):
+    return functions.pow(x, y)
