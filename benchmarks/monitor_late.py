@@ -160,7 +160,7 @@ SHAPES = {
 }
 
 
-def lasting(say, runs=40, rounds=100_000):
+def lasting(say, runs=60, rounds=100_000):
     """Return how often one shift that lasts rings."""
     rows = []
     for name, shape in SHAPES.items():
