@@ -239,8 +239,8 @@ class Learned(kernels.LearnedKernel, Adversary):
     horizon : int, at least 1
         The number of rounds that it aims at.
     against : {"events", "scores"}
-        What it was evolved against: an `EventForecaster`, or a `Recalibrator`, of which it also
-        chooses the scores (`aim`).
+        Whom it plays, each with the strongest numbers found: an `EventForecaster`, or a
+        `Recalibrator`, of which it also chooses the scores (`aim`).
 
     Examples
     --------
