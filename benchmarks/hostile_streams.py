@@ -22,7 +22,8 @@ TITLE = "Hostile streams"
 HORIZONS = {10**4: 10, 10**5: 10, 10**6: 3}  # with the number of seeds
 # Where rounds are played in Python, games are fewer, and the longest only for some opponents.
 SLOW = {10**4: 5, 10**5: 3}
-STRONGEST = {"Drag": HORIZONS, "Learned": HORIZONS, "Centre": {10**4: 10, 10**5: 10, 10**6: 1}}
+LONGEST = {10**4: 10, 10**5: 10, 10**6: 1}
+STRONGEST = {"Drag": LONGEST, "Learned": LONGEST, "Centre": {10**4: 10, 10**5: 10}}
 FIRST_SEED = 50
 
 FORECASTERS = {

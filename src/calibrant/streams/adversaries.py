@@ -280,8 +280,8 @@ class Learned(kernels.LearnedKernel, Adversary):
     horizon : int, at least 1
         The number of rounds that it aims at.
     against : {"events", "scores", "zoom"}
-        What it was evolved against: an `EventForecaster`; a `Recalibrator`, of which it also
-        chooses the scores (`aim`); or `Zoom`.
+        Whom it plays, each with the strongest numbers found: an `EventForecaster`; a
+        `Recalibrator`, of which it also chooses the scores (`aim`); or `Zoom`.
 
     Examples
     --------
