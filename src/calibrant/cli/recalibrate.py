@@ -74,6 +74,7 @@ from calibrant.report.recalibration_page import (
     measure_rows,
 )
 from calibrant.tables import InputError, Scored, Table, take_scored, write
+from calibrant.tables.atomic import kept_alone
 from calibrant.tables.chunks import Write, writing
 from calibrant.tables.reading import kind_of, standard_input
 from calibrant.tables.scored import prepare
@@ -284,8 +285,8 @@ def recalibrate(
         raise typer.BadParameter(
             "Missing option '--score' (or '--scores' for classes, '--forecast' for numbers)."
         )
-    with console.clean_end():
-        console.check_outputs(source, out, report, column)
+    with console.clean_end(), kept_alone(state):
+        console.check_outputs(source, out, report, column, state)
         if forecast is not None or levels is not None:
             from calibrant.cli.recalibrate_numbers import recalibrate_given  # noqa: PLC0415
 
