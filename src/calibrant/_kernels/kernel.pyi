@@ -8,6 +8,18 @@ from calibrant._checks import Floats
 
 State = Mapping[str, Any]
 
+class Calls:
+    def __init__(
+        self,
+        calls: list[tuple[Callable[..., Any], tuple[Any, ...], Any]],
+        into: Any = None,
+        finish: Callable[[Any], Any] | None = None,
+    ) -> None: ...
+    def make(self) -> Any: ...
+
+def all_or_nothing(
+    lock: Any, mark: Callable[[], Callable[[], None]], body: Callable[[], Any]
+) -> Any: ...
 def own_outcomes(series: npt.ArrayLike) -> Floats: ...
 
 class Kernel:

@@ -1,5 +1,4 @@
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,7 +56,7 @@ class Learner:
         smooth: bool = ...,
         opened: list[Any] | None = ...,
     ) -> tuple[Floats, Floats]: ...
-    def _whole_or_not_at_all(self) -> AbstractContextManager[None]: ...
+    def _all_or_nothing(self, body: Callable[[], Any]) -> Any: ...
     def update(self, outcome: Any, *, id: Id | None = ..., at: Time | None = ...) -> str | None: ...  # noqa: A002
     def update_many(
         self, outcomes: Any, *, ids: Sequence[Id] | npt.NDArray[Any], at: Any = ...

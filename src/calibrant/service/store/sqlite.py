@@ -124,7 +124,7 @@ class SqliteStore(Store):
         if self._file is None or os.name != "posix":
             return None
         try:
-            found, opened = os.stat(self.path), os.fstat(self._file)
+            found, opened = self.path.stat(), os.fstat(self._file)
         except OSError as error:
             return f"{self.path} is gone ({error.strerror}): restart the service with its store"
         if (found.st_ino, found.st_dev) != (opened.st_ino, opened.st_dev):
