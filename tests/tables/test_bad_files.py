@@ -209,7 +209,7 @@ def test_paths_that_cannot_be_read(tmp_path):
 
 def test_a_file_without_permission(tmp_path, monkeypatch):
     # Said by the system and not by the mode of a file, which does not bind every user.
-    def refuse(_: Path) -> bytes:
+    def refuse(*_: object) -> bytes:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", refuse)
