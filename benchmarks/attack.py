@@ -1,9 +1,9 @@
 """Everything that a hostile user, machine or network can do: ``python -m benchmarks attack``.
 
-``--minutes N`` says for how long in all. Each row of the table is one kind of attack, with how often
-it was tried and how often something was bad: a state neither whole nor undone, a saved state that is
-taken and makes no sense, an error that is no clear refusal, a process that hangs, a row that was
-acknowledged and is lost. The tests of these parts hold a few of each; this is the same for as long as
+``--minutes N`` says for how long in all. Each row of the table is one kind of attack, with how
+often it was tried and how often something was bad: a state neither whole nor undone, a saved state
+that is taken and makes no sense, an error that is no clear refusal, a process that hangs, a row
+that was acknowledged and is lost. The tests hold a little of each; this is the same for as long as
 one likes, seeded, round after round.
 """
 
@@ -210,7 +210,7 @@ def every_method(player, given, outcome, turn, random):
             player.to_bytes()
 
 
-def attack_threads(tally, random):
+def attack_threads(tally, _):
     """Let two threads play while a third saves: what is saved always loads."""
     for player, given, outcome in players():
         ends, wrong = threading.Event(), []
@@ -339,7 +339,7 @@ def attack_postgresql(tally, random):
     tally.note("PostgreSQL: kills, failover", wrong[0] if wrong else None, tries=result.kills)
 
 
-def attack_webhooks(tally, random):
+def attack_webhooks(tally, _):
     """Redirect, delay and break what is sent, and name inner addresses from outside."""
     from calibrant.service.store.sqlite import SqliteStore  # noqa: PLC0415 - needs an extra
     from calibrant.service.webhooks.policy import Policy, Webhooks  # noqa: PLC0415

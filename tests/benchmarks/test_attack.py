@@ -8,7 +8,11 @@ from benchmarks import attack
 pytestmark = pytest.mark.long
 
 
-@pytest.mark.parametrize("kind", attack.QUICK, ids=lambda each: each.__name__)
+#: tests/test_interrupts.py interrupts.
+KINDS = [kind for kind in attack.QUICK if kind is not attack.attack_signals]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda each: each.__name__)
 def test_nothing_is_bad(kind):
     tally = attack.Tally()
     kind(tally, np.random.default_rng(0))

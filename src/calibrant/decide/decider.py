@@ -491,6 +491,8 @@ class Decider(Savable, Learner):
         self._rule.set_state(state, rounds)
         numbers = integers(book, "waiting_numbers", low=0)
         loaded = load_decisions(waiting, numbers, self._rule.explore)
+        if int(waiting["waiting_acts"].sum()) + self._rule.judged > self._rule.acted:
+            raise ValueError("saved acted must count those that wait and those that are judged")
         load_book(self._book, book, loaded, rounds)
 
 

@@ -78,6 +78,10 @@ MUST_HOLD: tuple[tuple[str, Callable[[Parts], Any]], ...] = (
      == len(s.ids) + len(s.finished) + len(s.gone)),
     ("what waits, is finished or expired was predicted",
      lambda s: s.rows + s.unnamed + len(s.finished) + s.expired <= s.begun),
+    (
+        "what waits, is learned or expired was predicted",
+        lambda s: s.rows + s.unnamed + s.book.rule.learned + s.expired <= s.begun,
+    ),
     ("expired counts the ids that expired", lambda s: s.expired >= len(s.gone)),
     ("waiting_nameless are increasing rows of what waits",
      lambda s: [np.diff(s.nameless) > 0, s.nameless < s.rows]),
