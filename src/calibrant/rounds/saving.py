@@ -187,22 +187,8 @@ def load_book(
     is_set = state["clock"] is not None
     clock = number(state, "clock", low=-LARGEST, high=LARGEST) if is_set else -math.inf
     expired = check_integer("saved expired", state["expired"], 0, begun)
-    check_parts(
-        Parts(
-            ids,
-            finished,
-            gone,
-            nameless,
-            *whole,
-            *real,
-            timed,
-            clock,
-            expired,
-            unnamed,
-            begun,
-            book,
-        )
-    )
+    known = (timed, clock, expired, unnamed, begun, book)
+    check_parts(Parts._make((ids, finished, gone, nameless, *whole, *real, *known)))
     outcomes = floats(state, "finished_outcomes", size=len(finished))
     for name in ("waiting_outcomes", "finished_outcomes", "coming_outcomes"):
         within = bounds if classes is None else (0.0, classes - 1.0)
