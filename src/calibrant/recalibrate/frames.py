@@ -188,7 +188,9 @@ def recalibrate_frame(
 
     def body() -> Frame:
         predicted = recalibrate_rows(recalibrator, rows, ids, smooth=smooth is not None)
-        new = {column: predicted.predictions} | ({} if smooth is None else {smooth: predicted.smooth})
+        new = {column: predicted.predictions} | (
+            {} if smooth is None else {smooth: predicted.smooth}
+        )
         return with_columns(frame, new)
 
     return body() if is_fresh else recalibrator._all_or_nothing(body)

@@ -316,7 +316,7 @@ class Groups:
     ) -> Floats:
         """Play rounds of the whole, each in its group if it has one; return the predictions.
 
-        `estimates`, if given, takes two rows: the scores as probabilities, and the smooth estimates;
+        `estimates`, if given, takes two rows: the scores as probabilities, and smooth estimates;
         and `watched` the raw scores and the expected predictions. Where it is stopped, it is for
         the caller to go back (`copies`).
         """
