@@ -3,8 +3,8 @@
 Without a name, all parts but those that take an hour. ``figures`` draws the README's figures,
 ``screenshots`` takes pictures of the service's pages, ``tune`` measures the constants of the tuned
 certificates again, ``search`` looks for stronger opponents, ``evolve`` breeds one, ``many_rows``
-plays 10^8 rows through a fleet, ``numbers`` plays folders of streams of numbers; with ``--help``
-each of the last five shows its options.
+plays 10^8 rows through a fleet, ``numbers`` plays folders of streams of numbers, ``attack`` is a
+hostile user; with ``--help`` each of the last six shows its options.
 """
 
 import re
@@ -45,6 +45,7 @@ from benchmarks import (  # noqa: E402
     kills,
     machine,
     many_rows,
+    march,
     monitor,
     monitor_late,
     numbers,
@@ -68,7 +69,7 @@ PARTS = {
     "speed": speed,
     "error": error,
     "events": events,
-    "attack": attack,
+    "march": march,
     "attack_safe": attack_safe,
     "hostile-streams": hostile_streams,
     "hostile-paper": hostile_paper,
@@ -106,7 +107,7 @@ PICTURES = {"figures": figures, "screenshots": screenshots}
 #: What has options of its own.
 COMMANDS = {
     "evolve": evolve, "tune": tune, "search": search, "many_rows": many_rows, "numbers": numbers,
-    "classes": classes,
+    "classes": classes, "attack": attack,
 }  # fmt: skip
 LONG = {"certificates", "checks", "endurance", "fleet", "kills", "monitor", "monitor_late", "pages"}
 

@@ -13,9 +13,16 @@ from hashlib import blake2b
 import numpy as np
 
 from benchmarks.tables import table
-from calibrant import EventForecaster, MulticlassRecalibrator, Recalibrator
+from calibrant import (
+    Decider,
+    EventForecaster,
+    MulticlassRecalibrator,
+    NumberRecalibrator,
+    Recalibrator,
+)
 from calibrant._bytes import DIGEST, FIXED, MAGIC, VERSION
 from calibrant.measures import Scorecard
+from calibrant.rounds.saving import save_book
 from forecasters.table import FORECASTERS
 from forecasters.table import IDS as FORECASTER_IDS
 from recalibrate.table import IDS as RECALIBRATOR_IDS
@@ -89,6 +96,44 @@ def a_round(player, random, further):
     if further:
         more["by"] = ["a", "b", None][random.integers(3)]
     return score, float(random.random() < 0.4), more
+
+
+NUMBERS_BY = {
+    "numbers": {"monitor": True},
+    "numbers, hold": {"hold": 15},
+    "numbers, bounds": {"bounds": (0.0, 1.0), "max_groups": 4},
+}
+DECIDERS = {
+    "costs": {"cost_of_acting": 1, "cost_of_missing": 4, "explore": 0.1},
+    "budget": {"budget": 0.2, "per": 100},
+    "precision": {"precision": 0.6},
+    "recall, hold": {"recall": 0.6, "explore": 0.1, "hold": 15},
+}
+
+
+def numbers():
+    """Yield a name and a saved recalibrator of numbers, with rounds that wait."""
+    random = np.random.default_rng(4)
+    for name, given in NUMBERS_BY.items():
+        player = NumberRecalibrator(**given, seed=3)
+        for t in range(PLAYED):
+            by = [None, "a", "b"][t % 3] if "max_groups" in given else None
+            player.predict(random.random(), id=t, by=by)
+            if t >= 6:
+                player.update_many([random.random()], ids=[t - 6])
+        yield name, NumberRecalibrator, player.to_bytes()
+
+
+def deciders():
+    """Yield a name and a saved decider, with rows that wait."""
+    random = np.random.default_rng(5)
+    for name, given in DECIDERS.items():
+        player = Decider(**given, seed=3)
+        for t in range(PLAYED):
+            player.decide(random.random(), id=t)
+            if t >= 6:
+                player.update_many([float(random.random() < 0.4)], ids=[t - 6])
+        yield f"Decider, {name}", Decider, player.to_bytes()
 
 
 def scorecards():
@@ -198,7 +243,7 @@ def verdict(cls, blob):
     try:
         if cls.from_bytes(player.to_bytes()).to_bytes() != player.to_bytes():
             return "saves to other bytes"
-        wrong = JUDGES.get(cls, play_forecaster)(player)
+        wrong = inconsistent(player) or JUDGES.get(cls, play_forecaster)(player)
         cls.from_bytes(player.to_bytes())
     except Exception as error:
         return f"taken, and then {type(error).__name__}: {error}"
@@ -249,6 +294,56 @@ def play_recalibrator(player):
     return None
 
 
+def play_numbers(player):
+    """Answer all that waits; what is predicted stays in order."""
+    random = np.random.default_rng(0)
+    player.update_many([0.5] * len(player._book.ids), ids=player._book.ids)
+    for t in range(FURTHER):
+        found = player.predict(random.random(), id=f"new {t}").quantile(np.array([0.1, 0.5, 0.9]))
+        if np.isnan(found).any() or (np.diff(found) < 0).any():
+            return "predicts quantiles that are not in order"
+        player.update_many([random.random()], ids=[f"new {t}"])
+    return None
+
+
+def play_decider(player):
+    """Answer all that waits, and decide more rows."""
+    random = np.random.default_rng(0)
+    player.update_many([1.0] * len(player._book.ids), ids=player._book.ids)
+    for t in range(FURTHER):
+        player.decide(random.random(), id=f"new {t}")
+        player.update_many([float(t % 2)], ids=[f"new {t}"])
+    if not 0 <= player.explored <= player.acted <= player.rounds:
+        return "acted on more than there was"
+    return None
+
+
+def inconsistent(player):
+    """Return what does not hold between the parts of a state that was taken."""
+    learner = player._late if isinstance(player, EventForecaster) else player
+    book = getattr(learner, "_book", None)
+    if book is None:
+        return None
+    if not 0 <= player.pending <= player.rounds or player.learned > player.rounds:
+        return "waits for more than was predicted"
+    if len(book.ids) > book.capacity or player.expired > player.rounds:
+        return "waits for more than its capacity"
+    if player.pending + player.learned + player.expired > player.rounds:
+        return "waits for what is learned, or gave it up"
+    saved = save_book(book)
+    held, dues = saved["waiting_held"] > 0, saved["waiting_dues"]
+    most = np.inf if book.is_timed else player.rounds + 16
+    if not (dues[held] < most).all():
+        return "waits for a deadline that never comes"
+    if not held.any() and saved["waiting_ids"] and book.policy.silence is not None:
+        return "dropped a deadline"
+    if hasattr(player, "weights"):
+        weights = [each.weight for each in player.weights()]
+        if not (is_probability(weights) and abs(sum(weights) - 1) < 1e-6):
+            return "has weights that do not sum to one"
+    return None
+
+
 def measure(card):
     """Measure more rounds; every measure stays one."""
     card.extend([0.0, 0.3, 0.7, 1.0], [1, 0, 1, 0])
@@ -268,12 +363,14 @@ def vars_of(window):
 JUDGES = {
     Recalibrator: play_recalibrator,
     MulticlassRecalibrator: play_recalibrator,
+    NumberRecalibrator: play_numbers,
+    Decider: play_decider,
     Scorecard: measure,
 }
 
 
 def saved_states():
-    return [*forecasters(), *recalibrators(), *scorecards()]
+    return [*forecasters(), *recalibrators(), *numbers(), *deciders(), *scorecards()]
 
 
 def count_verdicts(blobs, seed=0, progress=lambda _: None):

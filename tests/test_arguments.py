@@ -146,6 +146,7 @@ def test_what_a_constructor_accepts_is_saved_and_restored(make, arguments):
         ({"hold": timedelta(0)}, "hold must be a positive number"),
         ({"hold": np.timedelta64("NaT")}, "hold must be a positive number"),
         ({"seed": 10**30}, "seed must be an integer in"),
+        ({"seed": np.timedelta64(90, "m")}, "seed must be an integer in"),
     ],
 )
 def test_numbers_beyond_any_use_are_refused(make, arguments, message):

@@ -3,8 +3,10 @@
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from calibrant import Monitor
 from calibrant._times import rising_times, time_of, times_of, times_or_one
 
 DAY = 86_400.0
@@ -81,3 +83,30 @@ def test_rising_times():
         rising_times([1, 2, 1], 3, 10.0)
     with pytest.raises(ValueError, match="within 10 seconds of 1970"):
         rising_times([1, 11], 2, 10.0)
+
+
+@pytest.mark.parametrize("unit", ["Y", "D", "s", "ms"])
+def test_a_date_that_microseconds_cannot_reach_is_refused(unit):
+    far = np.datetime64(2**62, unit)
+    for dates in (lambda: time_of(far), lambda: times_of(np.array([far]), 1)):
+        with pytest.raises(ValueError, match="at must be within 290,000 years of 1970"):
+            dates()
+    assert time_of(np.datetime64(-290_000, "Y")) < 0 < time_of(np.datetime64(290_000, "Y"))
+
+
+@pytest.mark.parametrize("none", [np.datetime64("NaT"), pd.NaT, float("nan")])
+def test_a_date_that_is_none_is_no_time(none):
+    monitor = Monitor()
+    before = monitor.to_bytes()
+    for call in (
+        lambda: time_of(none),
+        lambda: times_of([1.0, none], 2),
+        lambda: monitor.update(0.3, 1, by="new", at=none),
+        lambda: monitor.expect("a", 0.3, by="new", at=none),
+        lambda: monitor.run([0.3], [1], by=["new"], times=np.array([none])),
+        lambda: monitor.expect("a", 1.3, by="new"),
+        lambda: monitor.expect(1.5, 0.3, by="new"),
+    ):
+        with pytest.raises(ValueError, match=r"must be|got"):
+            call()
+    assert monitor.to_bytes() == before

@@ -29,7 +29,9 @@ def describe(value: object) -> str:
 def check_integer(name: str, value: object, low: int, high: int | None = None) -> int:
     """Return an integer argument, or say which integers are allowed."""
     allowed = f"at least {low}" if high is None else f"in [{low}, {high}]"
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+    # To NumPy, a span of time is an integer too.
+    is_other = isinstance(value, bool | np.bool_ | np.timedelta64)
+    if is_other or not isinstance(value, int | np.integer):
         raise ValueError(f"{name} must be an integer {allowed}, got {describe(value)}")
     if value < low or (high is not None and value > high):
         raise ValueError(f"{name} must be an integer {allowed}, got {value}")

@@ -14,6 +14,8 @@ from calibrant._checks import Floats, as_listed, check_same_length, describe
 Time = float | date | np.datetime64
 DATES = (date, np.datetime64)
 
+#: Units of NumPy's dates in which a number may be beyond what microseconds reach.
+COARSE = ("Y", "M", "W", "D", "h", "m", "s", "ms")
 WANTED = "a date, a time or a finite number"
 
 
@@ -28,8 +30,8 @@ def time_of(time: object, name: str = "at") -> float:
     (12.0, 86400.0, 90000.0)
     """
     if isinstance(time, np.datetime64) and not np.isnat(time):
-        return float(seconds_of(np.asarray(time)))
-    if isinstance(time, date):
+        return float(seconds_of(np.asarray(time), name))
+    if isinstance(time, date) and time == time:  # noqa: PLR0124 - pandas has a date that is none
         if not isinstance(time, datetime):
             time = datetime(time.year, time.month, time.day)
         # A time without a zone is taken as it is written, whatever the machine's zone.
@@ -47,7 +49,7 @@ def times_of(times: Any, rounds: int, name: str = "at", beside: str = "scores") 
     """Return the times of many rounds, one each; `beside` names what else has one a round."""
     array = times if isinstance(times, np.ndarray) and times.ndim == 1 else None
     if array is not None and array.dtype.kind == "M" and not np.isnat(array).any():
-        found = seconds_of(array)
+        found = seconds_of(array, name)
     elif array is not None and array.dtype.kind in "iuf" and np.isfinite(array).all():
         found = np.array(array, dtype=np.float64)
     else:
@@ -88,6 +90,9 @@ def one_by_one(times: Any, name: str) -> list[float]:
     return found
 
 
-def seconds_of(dates: np.ndarray[Any, np.dtype[np.datetime64]]) -> Floats:
+def seconds_of(dates: np.ndarray[Any, np.dtype[np.datetime64]], name: str) -> Floats:
     """Return dates of NumPy, none of them NaT, as seconds since 1970."""
-    return dates.astype("datetime64[us]").astype(np.int64) / 1e6
+    fine = dates.astype("datetime64[us]")
+    if np.datetime_data(dates.dtype)[0] in COARSE and (fine.astype(dates.dtype) != dates).any():
+        raise ValueError(f"{name} must be within 290,000 years of 1970, got {describe(dates)}")
+    return fine.astype(np.int64) / 1e6

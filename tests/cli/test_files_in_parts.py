@@ -12,6 +12,7 @@ import pytest
 from calibrant import Fleet, Recalibrator
 from calibrant.measures import brier
 from calibrant.tables import chunks
+from calibrant.tables.atomic import kept_alone
 from cli.files import written
 
 COMMAND = import_module("calibrant.cli.recalibrate")
@@ -143,3 +144,32 @@ def test_a_bad_row_of_a_large_file_is_named_by_its_line(calibrant, rows, tmp_pat
     result = calibrant("recalibrate", written(rows, tmp_path / "in.csv"), *NAMES, "--out", out)
     assert "line 252, column 't': " in result.stderr
     assert not out.exists()
+
+
+def test_a_state_belongs_to_one_process_at_a_time(calibrant, rows, tmp_path):
+    state = tmp_path / "state"
+    asked = ("recalibrate", written(rows, tmp_path / "in.csv"), *NAMES, "--state", state)
+    with kept_alone(state):
+        refused = calibrant(*asked)
+    assert refused.exit_code == 2
+    assert "is in use by another process" in refused.stderr.replace("\n", " ")
+    assert not state.exists()
+    assert calibrant(*asked).exit_code == 0
+    kept = state.read_bytes()
+    with kept_alone(state):
+        assert calibrant(*asked).exit_code == 2
+    assert state.read_bytes() == kept
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["in.csv", "state"]
+
+
+@pytest.mark.parametrize("other", ["--out", "--report", None])
+def test_a_state_has_a_name_of_its_own(calibrant, rows, tmp_path, other):
+    source, same = written(rows, tmp_path / "in.csv"), tmp_path / "same.html"
+    state = source if other is None else same
+    outs = () if other is None else (other, same)
+    if other == "--out":
+        outs, state = ("--out", tmp_path / "same.csv"), tmp_path / "same.csv"
+    refused = calibrant("recalibrate", source, *NAMES, "--state", state, *outs)
+    assert refused.exit_code == 2
+    told = "is the file that is read" if other is None else f"{other} and --state are one file"
+    assert told in refused.stderr.replace("\n", " ")

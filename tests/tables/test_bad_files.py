@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import bz2
 import gzip
+import lzma
+import os
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +17,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from calibrant.tables import InputError, read
+from calibrant.tables import InputError, chunks, read, reading
 from tables.made import CSV, FRAME, JSONL, parquet_bytes
 
 # -- bad cells --------------------------------------------------------------------------------
@@ -205,10 +209,10 @@ def test_paths_that_cannot_be_read(tmp_path):
 
 def test_a_file_without_permission(tmp_path, monkeypatch):
     # Said by the system and not by the mode of a file, which does not bind every user.
-    def refuse(_: Path) -> bytes:
+    def refuse(*_: object) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(InputError, match="may not be read"):
         read(tmp_path / "a.csv")
 
@@ -234,3 +238,40 @@ def test_things_that_are_no_source():
             read(thing)
     with pytest.raises(ValueError, match="held in memory"):
         read(polars.DataFrame(FRAME).lazy())
+
+
+def test_a_hundred_thousand_columns_are_read(tmp_path):
+    names = [f"c{number}" for number in range(100_000)]
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(names) + "\n" + ",".join(["0.5"] * len(names)) + "\n")
+    started = time.process_time()
+    assert len(read(path).columns) == len(names)
+    assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ""])
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr(reading, "LONGEST_LINE", 2**21)
+    monkeypatch.setattr(chunks, "LONGEST_LINE", 2**21)
+    opened = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, "": open}[suffix]
+    path = tmp_path / f"bomb.csv{suffix}"
+    with opened(path, "wb") as file:
+        file.write(b"a" * 2**24)
+    for call in (lambda: read(path), lambda: list(chunks.chunks(path))):
+        with pytest.raises(InputError, match="of more than 2,097,152 bytes"):
+            call()
+
+
+def test_more_than_is_read_at_once_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "MOST", 2**21)
+    path = tmp_path / "bomb.csv.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(b"y\n" + b"1\n" * 2**21)
+    with pytest.raises(InputError, match="holds more than 2,097,152 bytes"):
+        read(path)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no /dev/zero")  # noqa: PTH110
+def test_a_device_that_never_ends():
+    with pytest.raises(InputError, match="has a line of more than"):
+        read("/dev/zero")

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Mapping
-from typing import Any, SupportsFloat
+from typing import Any, SupportsFloat, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -7,7 +7,25 @@ import numpy.typing as npt
 from calibrant._checks import Floats
 
 State = Mapping[str, Any]
+T = TypeVar("T")
 
+class Calls:
+    def __init__(
+        self,
+        calls: list[tuple[Callable[..., Any], tuple[Any, ...], Any]],
+        into: Any = None,
+        finish: Callable[[Any], Any] | None = None,
+    ) -> None: ...
+    def make(self) -> Any: ...
+
+@overload
+def all_or_nothing(
+    lock: Any, mark: Callable[[], Callable[[], None]], body: Callable[[], Calls]
+) -> Any: ...
+@overload
+def all_or_nothing(
+    lock: Any, mark: Callable[[], Callable[[], None]], body: Callable[[], T]
+) -> T: ...
 def own_outcomes(series: npt.ArrayLike) -> Floats: ...
 
 class Kernel:

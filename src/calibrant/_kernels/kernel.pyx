@@ -61,6 +61,68 @@ def own_outcomes(series):
     return outcomes
 
 
+cdef enum:
+    SHORT = 256  # rounds of a run that are over before anybody can press Ctrl-C
+
+
+cdef class Calls:
+    """Compiled calls that change the state together: no signal is looked at between them.
+
+    Each is a function, its arguments, and where in `into` its answer belongs: None for nowhere, a
+    slice for all of it. `finish` makes of `into` what is returned. They are made once, however often
+    `make` is called.
+    """
+
+    cdef list calls
+    cdef object into, finish
+
+    def __init__(self, list calls not None, into=None, finish=None):
+        self.calls, self.into, self.finish = calls, into, finish
+
+    def make(self):
+        """Make the calls."""
+        cdef object into = self.into
+        cdef list calls = self.calls
+        self.calls = []
+        for call, given, at in calls:
+            answer = call(*given)
+            if isinstance(at, slice):
+                into = answer
+            elif isinstance(answer, list):  # one by one: NumPy looks at signals while it reads one
+                for row, each in zip(at.tolist(), answer):
+                    into[row] = each
+            elif at is not None:
+                into[at] = answer
+        return into if self.finish is None else self.finish(into)
+
+
+def all_or_nothing(lock, mark, body):
+    """Return what `body` returns, with the lock held: all of it is done, or nothing.
+
+    `mark` is called first, and returns what takes everything back. Signals are looked at while going
+    back is possible, last when all is done, so that Ctrl-C is not raised after that. What cannot be
+    taken back is returned as `Calls`, which are made after the last look: Ctrl-C is then raised when
+    all of them are.
+    """
+    lock.acquire()
+    try:
+        go_back = mark()
+        try:
+            found = body()
+            PyErr_CheckSignals()
+        except BaseException:
+            while True:
+                try:
+                    go_back()
+                    break
+                except KeyboardInterrupt:
+                    pass  # that of the first Ctrl-C is raised
+            raise
+        return (<Calls>found).make() if type(found) is Calls else found
+    finally:
+        lock.release()
+
+
 cdef class Kernel:
     """What all compiled forecasters share; not used by itself."""
 
@@ -217,7 +279,7 @@ cdef class Kernel:
         cdef int64_t first = self._rounds
         cdef double y
         cdef int failed = 0
-        before = self._get_state() if rounds > UNINTERRUPTED else None
+        before = self._get_state() if rounds > SHORT else None
         self._running = True
         try:
             while start < rounds:
@@ -236,7 +298,7 @@ cdef class Kernel:
                 if failed < 0:
                     raise MemoryError(f"no memory left in round {self._rounds}")
                 start = stop
-                if start < rounds:
+                if before is not None:
                     PyErr_CheckSignals()
         except BaseException:
             self._running = False

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, BinaryIO, NoReturn
@@ -121,7 +122,11 @@ def read_chunks(source: str, delimiter: str | None = None) -> Iterator[Chunk]:
 
 
 def check_outputs(
-    source: str, out: Path | None, report: Path | None = None, column: str | None = None
+    source: str,
+    out: Path | None,
+    report: Path | None = None,
+    column: str | None = None,
+    state: Path | None = None,
 ) -> None:
     """Refuse files to write that have a wrong name, or are the file that is read, or one file.
 
@@ -135,13 +140,18 @@ def check_outputs(
         kind_to_write(str(out))
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise InputError("the name of a report must end in .html", source=str(report))
-    for option, path in (("--out", out), ("--report", report)):
+    written = {"--out": out, "--report": report, "--state": state}
+    for option, path in written.items():
         if path is not None and source != "-" and is_same_file(path, source):
             raise InputError(
                 f"is the file that is read; give {option} another name", source=str(path)
             )
-    if out is not None and report is not None and is_same_file(out, report):
-        raise InputError("--out and --report are one file; give them two names", source=str(report))
+    given = [(option, path) for option, path in written.items() if path is not None]
+    for (one, first), (other, second) in combinations(given, 2):
+        if is_same_file(first, second):
+            raise InputError(
+                f"{one} and {other} are one file; give them two names", source=str(second)
+            )
 
 
 @contextmanager

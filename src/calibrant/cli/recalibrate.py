@@ -75,6 +75,7 @@ from calibrant.report.recalibration_page import (
 )
 from calibrant.report.watch_page import BIAS
 from calibrant.tables import InputError, Scored, Table, write
+from calibrant.tables.atomic import kept_alone
 from calibrant.tables.chunks import Write, writing
 from calibrant.tables.reading import kind_of, standard_input
 from calibrant.tables.scored import prepare
@@ -283,8 +284,8 @@ def recalibrate(
         raise typer.BadParameter(
             "Missing option '--score' (or '--scores' for classes, '--forecast' for numbers)."
         )
-    with console.clean_end():
-        console.check_outputs(source, out, report, column)
+    with console.clean_end(), kept_alone(state):
+        console.check_outputs(source, out, report, column, state)
         if forecast is not None or levels is not None:
             from calibrant.cli.recalibrate_numbers import recalibrate_given  # noqa: PLC0415
 

@@ -411,14 +411,17 @@ class Decider(Savable, Learner):
             raise ValueError("known needs at: an outcome is late for rows that came before it")
         times = None if at is None else times_or_one(at, len(p))
         beside = self._beside(times, None, len(p))
-        with self._book.lock, self._whole_or_not_at_all():
+
+        def body() -> tuple[Booleans, Floats]:
             told, _ = self._play_table(
                 p if beside is None else np.column_stack([p, beside]), y, at=times,
                 known=None if known is None else times_or_one(known, len(p), "known"),
                 due=None if due is None else times_or_one(due, len(p), "due"),
                 is_dated=self._book.policy.is_dated(at),
             )  # fmt: skip
-        return told[0] > 0.5, told[1]
+            return told[0] > 0.5, told[1]
+
+        return self._all_or_nothing(body)
 
     def _beside(
         self, times: Floats | None, costs: npt.ArrayLike | None, rows: int | None
@@ -488,6 +491,8 @@ class Decider(Savable, Learner):
         self._rule.set_state(state, rounds)
         numbers = integers(book, "waiting_numbers", low=0)
         loaded = load_decisions(waiting, numbers, self._rule.explore)
+        if int(waiting["waiting_acts"].sum()) + self._rule.judged > self._rule.acted:
+            raise ValueError("saved acted must count those that wait and those that are judged")
         load_book(self._book, book, loaded, rounds)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import timedelta
 from numbers import Integral
 from typing import Any, Self, overload
@@ -25,6 +24,7 @@ from calibrant._checks import (
     check_seed,
 )
 from calibrant._kernels.forking import forkable_lock
+from calibrant._kernels.kernel import Calls, all_or_nothing
 from calibrant._kernels.rounds.book import ANSWERS
 from calibrant._kernels.rounds.learner import listed_ids
 from calibrant._kernels.scores.recalibrate import KINDS, as_known
@@ -36,7 +36,7 @@ from calibrant.fleet.monitors import FleetMonitors
 from calibrant.fleet.ranking import RANKINGS, ranked
 from calibrant.fleet.rows import Batch, Dealt, listed_names, sliceable, taken
 from calibrant.fleet.saving import arrays_of, load_shard
-from calibrant.fleet.shard import Shard, Table
+from calibrant.fleet.shard import Call, Shard, Table
 from calibrant.fleet.watch import MOST_UNSEEN, WATCHED_WITH, shard_settings
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.settings import settings_of
@@ -221,19 +221,23 @@ class Fleet(Savable):
         or `hold`.
         """
         if ids is not None:
-            rounds = self._open(keys, scores, ids, at, parents, due)
-            return next(iter(self._shards.values())).rule.answers(rounds)
+            answers = next(iter(self._shards.values())).rule.answers
+            found: Floats = self._open(keys, scores, ids, at, parents, due, answers)
+            return found
         self._check_writable()
         batch = self._batch(keys, scores, at, parents)
         if self._policy.has_deadlines:
             raise ValueError("with silence or hold predictions need ids, for their outcomes")
         if due is not None:
             raise ValueError("due needs silence or hold: what is learned at the deadline?")
-        predictions = np.empty(len(batch))
-        with self._lock:
+
+        def body() -> Calls:
+            calls: list[Call] = []
             for each in batch.dealt():
-                shard = self._shards[each.shard]
-                predictions[each.at] = shard.predict(each.rows)
+                calls += self._shards[each.shard].predict(each.rows, each.at)
+            return Calls(calls, np.empty(len(batch)))
+
+        predictions: Floats = all_or_nothing(self._lock, self._new_keys_gone, body)
         return predictions
 
     def _open(
@@ -244,15 +248,16 @@ class Fleet(Savable):
         at: Any = None,
         parents: Any = None,
         due: Any = None,
-    ) -> list[Any]:
-        """Do what `predict_many` does with ids; return the rounds."""
+        answers: Callable[[Any], Any] = list,
+    ) -> Any:
+        """Do what `predict_many` does with ids; return what is told of the rounds."""
         self._check_writable()
         batch, names = self._batch(keys, scores, at, parents), listed_ids(ids)
         check_same_length("keys", len(batch), "ids", len(names))
         if due is not None and not self._policy.has_deadlines:
             raise ValueError("due needs silence or hold: what is learned at the deadline?")
-        rounds = [None] * len(batch)
-        with self._lock:
+
+        def body() -> Calls:
             dealt = [(each, self._shards[each.shard]) for each in batch.dealt()]
             named: list[Any] = [taken(names, each.at) for each, _ in dealt]
             for (_, shard), own in zip(dealt, named, strict=True):
@@ -262,13 +267,12 @@ class Fleet(Savable):
             if self._policy.when_full == "refuse":
                 for (_, shard), own, (made, _) in zip(dealt, named, until, strict=True):
                     shard.book.check_room(len(own), math.nan if made is None else made[0])
+            calls: list[Call] = []
             for (each, shard), own, times in zip(dealt, named, until, strict=True):
-                opened = shard.open(each.rows, own, *times)
-                if isinstance(each.at, slice):
-                    return opened
-                for row, one in zip(each.at.tolist(), opened, strict=True):
-                    rounds[row] = one
-        return rounds
+                calls += shard.open(each.rows, own, *times, each.at)
+            return Calls(calls, [None] * len(batch), answers)
+
+        return all_or_nothing(self._lock, self._new_keys_gone, body)
 
     def update(
         self,
@@ -288,14 +292,18 @@ class Fleet(Savable):
         if self._policy.silence is not None:
             self._policy.check_whole(known)
         time = math.nan if at is None else time_of(at)
-        with self._lock:
+
+        def body() -> Calls:
             self._let_monitors_see()
             if at is not None:
                 self._check_timed()
             ((shard, _),) = self._rows_of([name])
-            answer = shard.book.update(name, known, time)
+            calls: list[Call] = [(shard.book.update, (name, known, time), slice(None))]
             if at is not None and self._policy.has_deadlines:
-                self._let_pass(time)
+                calls += self._let_pass(time)
+            return Calls(calls)
+
+        answer: str = all_or_nothing(self._lock, lambda: nothing, body)
         return answer
 
     def update_many(
@@ -319,28 +327,32 @@ class Fleet(Savable):
         if self._policy.silence is not None:
             self._policy.check_all_whole(known)
         times = None if at is None else times_or_one(at, len(names))
-        answers = np.empty(len(names), dtype=np.uint8)
-        with self._lock:
+
+        def body() -> Calls:
             self._let_monitors_see()
             if times is not None:
                 self._check_timed()
+            calls: list[Call] = []
             for shard, rows in self._rows_of(names):
                 when = None if times is None else times[rows]
-                answers[rows] = shard.book.observe(taken(names, rows), known[rows], when)
+                calls.append((shard.book.observe, (taken(names, rows), known[rows], when), rows))
             if times is not None and self._policy.has_deadlines:
                 last = times.max(initial=-np.inf) if hasattr(at, "__len__") else time_of(at)
-                self._let_pass(last)
-        return ANSWERS[answers]
+                calls += self._let_pass(last)
+            answers = np.empty(len(names), dtype=np.uint8)
+            return Calls(calls, answers, ANSWERS.__getitem__)
+
+        found: npt.NDArray[np.str_] = all_or_nothing(self._lock, lambda: nothing, body)
+        return found
 
     def _check_timed(self) -> None:
         """Refuse an outcome with a time where predictions have none."""
         for shard in self._shards.values():
             self._policy.check_timed(shard.book.is_timed is not False)
 
-    def _let_pass(self, time: float) -> None:
-        """Let time pass in all shards; without deadlines each has a clock of its own."""
-        for shard in self._shards.values():
-            shard.book.let_pass(time)
+    def _let_pass(self, time: float) -> list[Call]:
+        """Return the calls that let time pass in all shards, where there are deadlines."""
+        return [(shard.book.let_pass, (time,), None) for shard in self._shards.values()]
 
     def run(
         self,
@@ -357,8 +369,8 @@ class Fleet(Savable):
         Bit for bit what `predict` and `update` give row by row, in compiled loops. An outcome that
         is NaN or None is not known: the row is predicted, and nothing is learned. With `silence` or
         `hold` each outcome is known right after its prediction and learned at its deadline, NaN
-        being silence. All or nothing: interrupted with Ctrl-C, or with a bad row, it is as if `run`
-        had not been called.
+        being silence. All or nothing: with a bad row it is as if `run` had not been called, and
+        interrupted with Ctrl-C all rows are learned or none; `rounds` says which.
         """
         self._check_writable()
         known = as_known(outcomes)
@@ -366,25 +378,34 @@ class Fleet(Savable):
         if self._policy.has_deadlines or due is not None or (at is not None and late):
             batch = self._batch(keys, scores, at, parents, len(known))
             ends = None if due is None else times_or_one(due, len(batch), "due")
-            with self._lock, self._undone_if_stopped():
-                return self._play(batch, known, None, at, None, ends)[0]
+            played: Floats = all_or_nothing(
+                self._lock, self._mark, lambda: self._play(batch, known, None, at, None, ends)[0]
+            )
+            return played
         if len(known) <= CHUNK:
-            with self._lock:
-                return self._run(self._batch(keys, scores, at, parents, len(known)), known)
+            batch = self._batch(keys, scores, at, parents, len(known))
+            found: Floats = all_or_nothing(
+                self._lock, self._new_keys_gone, lambda: self._run(batch, known)
+            )
+            return found
         predictions = np.empty(len(known))
         columns = [sliceable(each) for each in (keys, scores, at, parents)]
         for each in columns:
             if each is not None and np.ndim(each):
                 check_same_length("rows", len(each), "outcomes", len(known))
-        with self._lock, self._whole_or_not_at_all():
+
+        def body() -> Floats:
             for first in range(0, len(known), CHUNK):
                 rows = slice(first, first + CHUNK)
                 key, score, time, parent = (
                     each[rows] if np.ndim(each) else each for each in columns
                 )
                 batch = self._batch(key, score, time, parent, len(known[rows]))
-                predictions[rows] = self._run(batch, known[rows])
-        return predictions
+                predictions[rows] = self._run(batch, known[rows]).make()
+            return predictions
+
+        chunks: Floats = all_or_nothing(self._lock, self._mark_without_books, body)
+        return chunks
 
     def play(
         self,
@@ -476,15 +497,12 @@ class Fleet(Savable):
             self._policy.is_dated(at), ~np.isnan(rows.scores),
         )  # fmt: skip
 
-    def _run(self, batch: Batch, outcomes: Floats) -> Floats:
+    def _run(self, batch: Batch, outcomes: Floats) -> Calls:
         self._let_monitors_see()
-        if self.shards == 1:
-            return self._shards[0].run(batch.rows, outcomes)
-        predictions = np.empty(len(batch))
+        calls: list[Call] = []
         for each in batch.dealt():
-            shard = self._shards[each.shard]
-            predictions[each.at] = shard.run(each.rows, outcomes[each.at])
-        return predictions
+            calls += self._shards[each.shard].run(each.rows, outcomes[each.at], each.at)
+        return Calls(calls, np.empty(len(batch)))
 
     def _let_monitors_see(self) -> None:
         """Let monitors see what was learned, if it is much: before a call, so none stops midway."""
@@ -492,26 +510,36 @@ class Fleet(Savable):
             if shard.watch is not None:
                 shard.watch.catch_up(MOST_UNSEEN)
 
-    @contextmanager
-    def _whole_or_not_at_all(self) -> Iterator[None]:
-        """Let all shards go back to where they are now if the body is interrupted."""
-        before = {number: shard.copy() for number, shard in self._shards.items()}
-        try:
-            yield
-        except BaseException:
-            for number, shard in self._shards.items():
-                shard.go_back(before[number])
-            raise
+    def _new_keys_gone(self) -> Callable[[], None]:
+        """Return what forgets the keys that come from now on."""
+        counts = [
+            (shard, len(shard.index), len(shard.parent_index)) for shard in self._shards.values()
+        ]
 
-    @contextmanager
-    def _undone_if_stopped(self) -> Iterator[None]:
-        """Let all of it go back to where it is now, what waits included."""
+        def go_back() -> None:
+            for shard, keys, parents in counts:
+                shard.go_back_to(keys, parents)
+
+        return go_back
+
+    def _mark_without_books(self) -> Callable[[], None]:
+        """Return what takes all shards back to where they are now, if no more predictions wait."""
+        before = [(shard, shard.copy()) for shard in self._shards.values()]
+
+        def go_back() -> None:
+            for shard, copy in before:
+                shard.go_back(copy)
+
+        return go_back
+
+    def _mark(self) -> Callable[[], None]:
+        """Return what takes all of it back to where it is now, what waits included."""
         before = {number: self.shard_arrays(number) for number in self._shards}
-        try:
-            yield
-        except BaseException:
+
+        def go_back() -> None:
             self._shards = self.from_shards(self._given, before)._shards
-            raise
+
+        return go_back
 
     # -- what waits -----------------------------------------------------------------------------
 
@@ -532,10 +560,18 @@ class Fleet(Savable):
         (1, 1)
         """
         self._check_writable()
-        with self._lock:
-            shards = list(self._shards.values())
-            times = [self._policy.time_to_advance(now, shard.book.is_timed) for shard in shards]
-            return sum(shard.book.advance(time) for shard, time in zip(shards, times, strict=True))
+
+        def body() -> Calls:
+            books = [shard.book for shard in self._shards.values()]
+            times = [self._policy.time_to_advance(now, book.is_timed) for book in books]
+            calls: list[Call] = [
+                (book.advance, (time,), number)
+                for number, (book, time) in enumerate(zip(books, times, strict=True))
+            ]
+            return Calls(calls, [0] * len(books), sum)
+
+        learned: int = all_or_nothing(self._lock, lambda: nothing, body)
+        return learned
 
     def _rows_of(self, names: list[Id]) -> Iterator[tuple[Shard, npt.NDArray[np.int64] | slice]]:
         """Return the shards that know some of the ids, with their rows; the first gets others."""
@@ -956,6 +992,10 @@ class Fleet(Savable):
                     raise ValueError(f"shard {number} is in two of the fleets")
                 found[number] = fleet.shard_arrays(number)
         return cls.from_shards(fleets[0]._given, found)
+
+
+def nothing() -> None:
+    """Go back where only compiled calls change anything."""
 
 
 def due_of(due: Any, is_predicted: npt.NDArray[np.bool_]) -> Floats:

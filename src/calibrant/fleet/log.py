@@ -85,7 +85,7 @@ class Log:
         with fleet._lock:
             is_late = known is not None or any(len(book.arrivals) for book in books)
             if names is None and not is_late and not fleet._policy.has_deadlines:
-                predictions = fleet._run(batch, rows.outcomes)
+                predictions: Floats = fleet._run(batch, rows.outcomes).make()
                 judged = judged_at_once(rows, predictions, fleet.kind)
             else:
                 times = (made, known, due)

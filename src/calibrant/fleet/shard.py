@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,9 @@ from calibrant.fleet.watch import ShardWatch
 from calibrant.rounds.policy import Policy
 
 Integers = npt.NDArray[np.int64]
+#: Where the rows of a shard stand in a batch, and a call of `Calls`.
+At = Integers | slice
+Call = tuple[Callable[..., Any], tuple[Any, ...], At | int | None]
 
 #: Slots of parents that are not there: none was given, or one that was never seen.
 NONE, NEW = -1, -2
@@ -99,30 +102,30 @@ class Shard:
                 f"{name} of this fleet are {words[str(index.kind)]}, got {words[str(batch.kind)]}"
             )
 
-    def predict(self, rows: Rows) -> Floats:
-        """Predict rows as things stand now, of which no outcome will be learned."""
-        self._let_pass(rows.times[:1])
-        return self.kernel.predict(*self._added(rows), rows.scores, rows.times)
+    # Keys are there at once, and `go_back_to` forgets them; all else is left to compiled calls.
+
+    def predict(self, rows: Rows, at: At) -> list[Call]:
+        """Return the calls that predict rows, of which no outcome will be learned."""
+        columns = (*self._added(rows), rows.scores, rows.times)
+        return [*self._let_pass(rows.times[:1]), (self.kernel.predict, columns, at)]
 
     def open(
-        self, rows: Rows, names: list[Id], made: Floats | None, dues: Floats | None
-    ) -> list[Any]:
-        """Predict rows as things stand now; they wait by id from now on."""
+        self, rows: Rows, names: list[Id], made: Floats | None, dues: Floats | None, at: At
+    ) -> list[Call]:
+        """Return the call that predicts rows; they wait by id from then on."""
         columns = FleetRows(*self._added(rows), rows.scores, rows.times)
-        return self.book.open(columns, names, None, made, dues)
+        return [(self.book.open, (columns, names, None, made, dues), at)]
 
-    def run(self, rows: Rows, outcomes: Floats) -> Floats:
-        """Predict each row, then learn its outcome, unless that is NaN."""
-        predictions = np.empty(len(outcomes))
-        slots, parents = self._added(rows)
-        self.kernel.run(slots, parents, rows.scores, rows.times, outcomes, predictions)
-        self._let_pass(rows.times)
-        return predictions
+    def run(self, rows: Rows, outcomes: Floats, at: At) -> list[Call]:
+        """Return the calls that predict each row, then learn its outcome, unless that is NaN."""
+        columns = (*self._added(rows), rows.scores, rows.times, outcomes)
+        return [(self.kernel.run, columns, at), *self._let_pass(rows.times)]
 
-    def _let_pass(self, times: Floats) -> None:
-        """Let time pass to the latest of some times, if they are no NaN."""
+    def _let_pass(self, times: Floats) -> list[Call]:
+        """Return the call that lets time pass to the latest of some times, if they are no NaN."""
         if len(times) and not np.isnan(times[0]):
-            self.book.let_pass(times.max())
+            return [(self.book.let_pass, (float(times.max()),), None)]
+        return []
 
     def play(self, rows: Rows, table: Table, told: Floats, answers: npt.NDArray[np.uint8]) -> None:
         """Play rows one by one: predictions, outcomes by id (no score), or both at once."""
@@ -197,6 +200,15 @@ class Shard:
         sides = {} if self.watch is None else self.watch.save_sides()
         keys, parents = len(self.index), len(self.parent_index)
         return Before(self.kernel.copy(), keys, parents, sides, self.book.now)
+
+    def go_back_to(self, keys: int, parents: int) -> None:
+        """Forget the keys and parents that were added since there were so many."""
+        for index, level, count in (
+            (self.index, self.kernel.keys, keys),
+            (self.parent_index, self.kernel.parents, parents),
+        ):
+            level.truncate(min(count, len(level)))
+            index.truncate(count)
 
     def go_back(self, before: Before) -> None:
         """Return to what `copy` gave; no key may have been forgotten since."""

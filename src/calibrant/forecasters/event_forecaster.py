@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from calibrant._checks import Floats, Id, as_listed, check_integer, check_seed
 from calibrant._kernels.events.contexts import BUILT_IN_PERIODS, LONGEST_PERIOD, MOST_GIVEN
 from calibrant._kernels.events.event import EventKernel, EventRule
 from calibrant._kernels.events.event_rounds import save_event_rounds
-from calibrant._kernels.kernel import own_outcomes
+from calibrant._kernels.kernel import all_or_nothing, own_outcomes
 from calibrant._kernels.rounds.learner import Learner
 from calibrant._kernels.saved import check_names, integer
 from calibrant._times import Time
@@ -152,33 +151,38 @@ class EventForecaster(Forecaster, EventKernel):
         """
         if self._monitor is None:
             return super().run(outcomes, at=at)
-        y = own_outcomes(outcomes)
-        with self._undone_if_stopped():
-            predictions, means = self._run_with_means(super().run, y, at=at)
-            self._monitor.run(means, y)
-        return predictions
+        y, monitor, run = own_outcomes(outcomes), self._monitor, super().run
+
+        def body() -> Floats:
+            predictions, means = self._run_with_means(run, y, at=at)
+            monitor.run(means, y)
+            return predictions
+
+        found: Floats = all_or_nothing(self._late._book.lock, self._mark, body)
+        return found
 
     def trace(self, outcomes: npt.ArrayLike) -> tuple[Floats, Distributions]:
         """Play like `run`; return the predictions and each round's whole distribution."""
         if self._monitor is None:
             return super().trace(outcomes)
-        y = own_outcomes(outcomes)
-        with self._undone_if_stopped():
-            predictions, distributions = super().trace(y)
+        y, monitor, trace = own_outcomes(outcomes), self._monitor, super().trace
+
+        def body() -> tuple[Floats, Distributions]:
+            predictions, distributions = trace(y)
             parts = distributions.weights * distributions.points
             starts = distributions.starts[:-1]
-            self._monitor.run(np.add.reduceat(parts, starts) if len(starts) else parts, y)
-        return predictions, distributions
+            monitor.run(np.add.reduceat(parts, starts) if len(starts) else parts, y)
+            return predictions, distributions
 
-    @contextmanager
-    def _undone_if_stopped(self) -> Iterator[None]:
-        """Go back to where all is now if the body is interrupted or fails."""
-        before = self._save()
-        try:
-            yield
-        except BaseException:
-            self._load(*before)
-            raise
+        found: tuple[Floats, Distributions] = all_or_nothing(
+            self._late._book.lock, self._mark, body
+        )
+        return found
+
+    def _mark(self) -> Callable[[], None]:
+        """Return what takes all back to where it is now."""
+        rounds, state = self._save()
+        return lambda: self._load(rounds, dict(state))
 
     # -- rounds by id ---------------------------------------------------------------------------
 

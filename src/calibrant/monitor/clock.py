@@ -28,6 +28,8 @@ def as_time(value: object, name: str = "at") -> Time:
     """Return a time as it is kept: a number, or text."""
     if type(value) is str:
         return value
+    if value != value:  # noqa: PLR0124 - a date that is none, or NaN
+        raise ValueError(f"{name} must be a number, a date or text, got {describe(value)}")
     if isinstance(value, np.generic):
         value = str(value) if value.dtype.kind in "mM" else value.item()
     if isinstance(value, date):  # a datetime is one
@@ -44,7 +46,8 @@ def as_time(value: object, name: str = "at") -> Time:
 def as_times(values: object, rounds: int) -> list[Time]:
     """Return a time for each round, or raise ValueError."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
-        values = values.astype(str)
+        if not np.isnat(values).any():
+            values = values.astype(str)
     elif isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1:
         check_same_length("times", len(values), "predictions", rounds)
         if np.isfinite(values).all():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from contextlib import nullcontext
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -185,10 +184,15 @@ def recalibrate_frame(
         if finding.is_open and finding.check != "maturity":  # that matters to a report only
             warnings.warn(finding.message, stacklevel=2)
     ids = None if id is None or is_fresh else ids_in(table, str(id))
-    with nullcontext() if is_fresh else recalibrator._whole_or_not_at_all():
+
+    def body() -> Frame:
         predicted = recalibrate_rows(recalibrator, rows, ids, smooth=smooth is not None)
-    new = {column: predicted.predictions} | ({} if smooth is None else {smooth: predicted.smooth})
-    return with_columns(frame, new)
+        new = {column: predicted.predictions} | (
+            {} if smooth is None else {smooth: predicted.smooth}
+        )
+        return with_columns(frame, new)
+
+    return body() if is_fresh else recalibrator._all_or_nothing(body)
 
 
 def number_frame(
@@ -225,9 +229,12 @@ def number_frame(
     named = {part: None if name is None else str(name) for part, name in parts.items()}
     rows = take_forecasts(table, forecast=str(forecast), outcome=str(outcome), **named)
     ids = None if id is None or is_fresh else ids_in(table, str(id))
-    with nullcontext() if is_fresh else recalibrator._whole_or_not_at_all():
+
+    def body() -> Frame:
         quantiles = recalibrate_numbers(recalibrator, rows, ids)
-    return with_columns(frame, quantile_columns(recalibrator, quantiles, levels))
+        return with_columns(frame, quantile_columns(recalibrator, quantiles, levels))
+
+    return body() if is_fresh else recalibrator._all_or_nothing(body)
 
 
 def class_frame(
@@ -276,9 +283,12 @@ def class_frame(
             f"are of {describe(labels)}"
         )
     ids = None if id is None or is_fresh else ids_in(table, str(id))
-    with nullcontext() if is_fresh else recalibrator._whole_or_not_at_all():
+
+    def body() -> Frame:
         found, _ = recalibrate_classes(recalibrator, rows, ids)
-    return with_columns(frame, probability_columns(labels, found, start))
+        return with_columns(frame, probability_columns(labels, found, start))
+
+    return body() if is_fresh else recalibrator._all_or_nothing(body)
 
 
 def with_columns(frame: Frame, new: dict[str, Any]) -> Frame:

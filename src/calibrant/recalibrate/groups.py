@@ -13,8 +13,7 @@ these, whichever is more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
@@ -46,7 +45,6 @@ from calibrant._kernels.scores.recalibrate import RecalibrateKernel, as_known
 from calibrant._kernels.scores.score_rounds import ScoreRound, check_rounds
 from calibrant._kernels.scores.smooth import smooth_of_many
 from calibrant.recalibrate.saving import load_kernels, save_kernels
-from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 from calibrant.rounds.saving import Integers, ids_of, integers
 
 #: So many outcomes are enough for stages of its own, however many groups there are.
@@ -362,71 +360,63 @@ class Groups:
         whole: RecalibrateKernel,
         scores: object,
         outcomes: npt.ArrayLike,
-        by: object,
+        numbers: Integers,
+        new: list[Id],
         estimates: Floats | None = None,
         watched: Floats | None = None,
-        see: Callable[[], None] | None = None,
     ) -> Floats:
         """Play rounds of the whole, each in its group if it has one; return the predictions.
 
         `estimates`, if given, takes two rows: the scores as probabilities, and smooth estimates;
-        and `watched` the raw scores and the expected predictions. `see` is called when all is
-        played: if it fails, nothing was.
+        and `watched` the raw scores and the expected predictions. Where it is stopped, it is for
+        the caller to go back (`copies`).
         """
         series, y = as_series(scores, "scores"), as_known(outcomes)
-        numbers, new = self.numbers_of(by, len(series))
         rows, fresh = np.flatnonzero(numbers != WHOLE), dict[int, OwnStages]()
         slots = numbers[rows]
-        with self.undone_if_stopped(whole, slots):
-            # Each stage learns from those before it and from none after it.
-            marks = on_whole(numbers)
-            predictions, means, given = whole._run_means(series, y, marks, estimates, watched)
-            self.estimates.begin_groups(len(new))
-            given, happened = given[rows], y[rows]
-            smooth = None if estimates is None else np.ascontiguousarray(estimates[:, rows])
-            predicted, before = self.estimates.run(slots, means[rows], given, happened, smooth)
-            for number, at in parts_of(slots, self.rows_of_own(slots, before)):
-                ranked = None if smooth is None else np.ascontiguousarray(smooth[:, at])
-                seen = None if watched is None else np.empty((2, len(at)))
-                if number == WHOLE:
-                    if ranked is not None:
-                        ranked[0] = ranked[1]
-                    last = self.shared._run_means(predicted[at], happened[at], None, ranked, seen)[
-                        0
-                    ]
-                else:
-                    own = self.own.get(number)
-                    if own is None:
-                        own = fresh[number] = OwnStages(self.seed, number)
-                    last = own.run(given[at], predicted[at], happened[at], ranked, seen)
-                predictions[rows[at]] = last
-                if estimates is not None and ranked is not None:
-                    estimates[:, rows[at]] = ranked
-                if watched is not None and seen is not None:
-                    watched[1, rows[at]] = seen[1]
-            if see is not None:
-                see()
+        # Each stage learns from those before it and from none after it.
+        marks = on_whole(numbers)
+        predictions, means, given = whole._run_means(series, y, marks, estimates, watched)
+        self.estimates.begin_groups(len(new))
+        given, happened = given[rows], y[rows]
+        smooth = None if estimates is None else np.ascontiguousarray(estimates[:, rows])
+        predicted, before = self.estimates.run(slots, means[rows], given, happened, smooth)
+        for number, at in parts_of(slots, self.rows_of_own(slots, before)):
+            ranked = None if smooth is None else np.ascontiguousarray(smooth[:, at])
+            seen = None if watched is None else np.empty((2, len(at)))
+            if number == WHOLE:
+                if ranked is not None:
+                    ranked[0] = ranked[1]
+                last = self.shared._run_means(predicted[at], happened[at], None, ranked, seen)[0]
+            else:
+                own = self.own.get(number)
+                if own is None:
+                    own = fresh[number] = OwnStages(self.seed, number)
+                last = own.run(given[at], predicted[at], happened[at], ranked, seen)
+            predictions[rows[at]] = last
+            if estimates is not None and ranked is not None:
+                estimates[:, rows[at]] = ranked
+            if watched is not None and seen is not None:
+                watched[1, rows[at]] = seen[1]
         self.keep(new)
         self.own.update(fresh)
         return predictions
 
-    @contextmanager
-    def undone_if_stopped(self, whole: RecalibrateKernel, numbers: Integers) -> Iterator[None]:
-        """Let the whole and these groups go back to where they are now if the body is stopped."""
+    def copies(self, whole: RecalibrateKernel, numbers: Integers | None) -> list[Any]:
+        """Return the calls that take the whole and these groups back to where they are now."""
         whole._catch_up()
-        known = np.unique(numbers[numbers < len(self.names)])
-        before = self.estimates.copy_of(known)
+        if numbers is None:
+            return [(whole._go_back, (whole._copy(),), None)]
+        known = np.unique(numbers[(numbers != WHOLE) & (numbers < len(self.names))])
         owners = [self.own[each] for each in known.tolist() if each in self.own]
-        kernels = [kernel for own in owners for kernel in (own.own, own.last)]
-        weights = [own.pair.weight for own in owners]
-        try:
-            with whole_or_not_at_all([whole, self.shared, *kernels]):
-                yield
-        except BaseException:
-            self.estimates.go_back(before)
-            for own, weight in zip(owners, weights, strict=True):
-                own.pair = PairKernel(weight)
-            raise
+        kernels = [whole, self.shared]
+        kernels += [kernel for own in owners for kernel in (own.own, own.last)]
+        calls: list[Any] = [(kernel._go_back, (kernel._copy(),), None) for kernel in kernels]
+        calls.append((self.estimates.go_back, (self.estimates.copy_of(known),), None))
+        calls += [(setattr, (own, "pair", PairKernel(own.pair.weight)), None) for own in owners]
+        for name in ("index", "names", "own"):
+            calls.append((setattr, (self, name, getattr(self, name).copy()), None))
+        return calls
 
     # -- saving ---------------------------------------------------------------------------------
 

@@ -263,7 +263,8 @@ class MulticlassRecalibrator(Savable, ClassLearner):
         `Recalibrator.run`. With ``classes=None`` all classes of the call are known from its start.
         """
         rule, names = self._rule, names_of(by)
-        with self._new_labels():
+
+        def body() -> Floats:
             given = self._table(probabilities)
             columns = rule.columns_of(labels, missing=True)
             if rule.grows:
@@ -274,12 +275,11 @@ class MulticlassRecalibrator(Savable, ClassLearner):
                 return rows
             is_plain = not self._book.has_deadlines and self.monitors is None
             if not is_plain or at is not None or due is not None:
-                opened: list[Any] = []
-                self._play(rows, columns, names, at=at, due=due, opened=opened)
-                return rule.answers(opened)
-            with self._book.lock, self._whole_or_not_at_all():
-                self._book.forget_unnamed()
-                return rule.run(rows, names, columns)
+                return self._play(rows, columns, names, at=at, due=due, opened=[])
+            self._book.forget_unnamed()
+            return rule.run(rows, names, columns)
+
+        return self._all_or_nothing(body)
 
     def fit(self, probabilities: Any, labels: Any, *, by: Any = None, **times: Any) -> Self:
         """Learn from history, oldest row first, as `run` does; return the recalibrator itself.

@@ -314,10 +314,9 @@ class NumberRecalibrator(Savable, Learner):
         rows, known = rule.check(given, names), rule.known_outcomes(outcomes)
         check_same_length("forecasts", len(rows), "outcomes", len(known))
         if self._book.has_deadlines or at is not None or due is not None:
-            opened: list[Any] = []
-            self._play(rows, known, names, at=at, due=due, opened=opened)
-            return rule.answers(opened)
-        with self._book.lock, self._whole_or_not_at_all():
+            return self._play(rows, known, names, at=at, due=due, opened=[])
+
+        def body() -> Floats:
             if len(rows):
                 self._book.forget_unnamed()
             found = rule.run(rows, names, known)
@@ -326,6 +325,8 @@ class NumberRecalibrator(Savable, Learner):
                 groups = None if names is None else [names[row] for row in np.flatnonzero(came)]
                 self.monitors.run(found[came], self.levels, known[came], groups)
             return found
+
+        return self._all_or_nothing(body)
 
     def fit(
         self, forecasts: npt.ArrayLike, outcomes: npt.ArrayLike, *, by: Any = None, **more: Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Self, SupportsFloat, overload
 
@@ -21,6 +21,7 @@ from calibrant._checks import (
     check_seed,
 )
 from calibrant._groups import MAX_GROUPS, WHOLE
+from calibrant._kernels.kernel import Calls, all_or_nothing
 from calibrant._kernels.rounds.learner import Learner
 from calibrant._kernels.saved import check_names
 from calibrant._kernels.scores.pending import PendingKernel
@@ -39,7 +40,6 @@ from calibrant.monitor.side_by_side import SideBySide
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.saving import load_rounds, save_rounds, take_rounds
 from calibrant.recalibrate.weights import group_weights, words
-from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 from calibrant.rounds.policy import Policy, silence_of
 from calibrant.rounds.saving import Integers, load_book, save_book, take_book, waiting_rounds
 from calibrant.saving import Savable
@@ -348,24 +348,40 @@ class Recalibrator(Savable, Learner):
         watched = None if monitors is None and not means else np.empty((2, size))
         ranked = np.empty((2, size)) if smooth else None
 
-        def see() -> None:
+        whole, groups, book = self._whole, self._groups, self._book
+        numbered: list[tuple[Integers, list[Id]]] = []
+
+        def mark() -> Callable[[], None]:
+            if by is not None:
+                numbered.append(groups.numbers_of(by, size))
+            seen = None if monitors is None else monitors.copy()
+            copies = groups.copies(whole, numbered[0][0] if numbered else None)
+            undo = Calls([*copies, (setattr, (book, "unnamed", book.unnamed), None)])
+
+            def go_back() -> None:
+                if monitors is not None and seen is not None:
+                    monitors.go_back(seen)
+                undo.make()
+
+            return go_back
+
+        def body() -> tuple[Floats, Floats | None, Floats | None]:
+            if numbered:
+                numbers, new = numbered[0]
+                predictions = groups.run(whole, scores, outcomes, numbers, new, ranked, watched)
+            else:
+                predictions = whole._run_means(scores, outcomes, None, ranked, watched)[0]
             if monitors is not None and watched is not None:
                 y, names = as_known(outcomes), None if by is None else as_listed(by, "by", "names")
                 known = np.flatnonzero(~np.isnan(y))
-                groups = None if names is None else [names[row] for row in known.tolist()]
-                monitors.run(watched[0, known], watched[1, known], y[known], groups)
-
-        whole = self._whole
-        with self._book.lock:
-            if by is None:
-                with whole_or_not_at_all([whole] if monitors is not None else []):
-                    predictions, _, _ = whole._run_means(scores, outcomes, None, ranked, watched)
-                    see()
-            else:
-                predictions = self._groups.run(whole, scores, outcomes, by, ranked, watched, see)
+                of_known = None if names is None else [names[row] for row in known.tolist()]
+                monitors.run(watched[0, known], watched[1, known], y[known], of_known)
             if len(predictions):
-                self._book.unnamed = None
-        return predictions, watched, None if ranked is None else ranked[1]
+                book.unnamed = None
+            return predictions, watched, None if ranked is None else ranked[1]
+
+        found: tuple[Floats, Floats | None, Floats | None] = all_or_nothing(book.lock, mark, body)
+        return found
 
     # -- looking --------------------------------------------------------------------------------
 

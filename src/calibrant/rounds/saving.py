@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,97 @@ BOOK_PARTS = (
 REALS = (
     "waiting_times", "waiting_dues", "waiting_outcomes", "waiting_arrived", "waiting_smooth",
 )  # fmt: skip
+
+
+class Parts(NamedTuple):
+    """The parts of a saved book that are of the right type, and what they are checked against."""
+
+    ids: list[Id]
+    finished: list[Id]
+    gone: list[Id]
+    nameless: Integers
+    numbers: Integers
+    batches: Integers
+    held: Integers
+    at: Floats
+    due: Floats
+    outcome: Floats
+    arrived: Floats
+    smooth: Floats
+    timed: int
+    clock: float
+    expired: int
+    unnamed: int
+    begun: int
+    book: Book
+
+    @property
+    def rows(self) -> int:
+        """How many rounds wait, but for the unnamed one."""
+        return len(self.ids) + len(self.nameless)
+
+    @property
+    def waits(self) -> npt.NDArray[np.bool_]:
+        """Which rounds wait for a deadline."""
+        found: npt.NDArray[np.bool_] = self.held > 0
+        return found
+
+    @property
+    def span(self) -> float:
+        """How long a round waits, NaN if that is not the same for all."""
+        return math.nan if self.book.policy.span is None else self.book.policy.span.length
+
+
+#: What must hold between the parts of a saved book, in words and as it is checked: one truth, or
+#: many. Loading refuses a state where one does not, and names it.
+MUST_HOLD: tuple[tuple[str, Callable[[Parts], Any]], ...] = (
+    ("ids are at most the capacity",
+     lambda s: max(len(s.ids), len(s.finished), len(s.gone)) <= s.book.capacity),
+    ("an id is waiting, finished or expired, and only one of them",
+     lambda s: len({*s.ids, *s.finished, *s.gone})
+     == len(s.ids) + len(s.finished) + len(s.gone)),
+    ("what waits, is finished or expired was predicted",
+     lambda s: s.rows + s.unnamed + len(s.finished) + s.expired <= s.begun),
+    (
+        "what waits, is learned or expired was predicted",
+        lambda s: s.rows + s.unnamed + s.book.rule.learned + s.expired <= s.begun,
+    ),
+    ("expired counts the ids that expired", lambda s: s.expired >= len(s.gone)),
+    ("waiting_nameless are increasing rows of what waits",
+     lambda s: [np.diff(s.nameless) > 0, s.nameless < s.rows]),
+    ("waiting_numbers are increasing numbers of past rounds",
+     lambda s: [np.diff(s.numbers[: s.rows]) > 0, s.numbers < s.begun]),
+    ("waiting_batches are not later than waiting_numbers", lambda s: s.batches <= s.numbers),
+    ("waiting_smooth is in [0, 1], or NaN",
+     lambda s: np.isnan(s.smooth) | ((s.smooth >= 0.0) & (s.smooth <= 1.0))),
+    ("waiting_held is 1 for what waits for its deadline, else 0", lambda s: s.held <= 1),
+    ("what waits for a deadline has one", lambda s: ~np.isnan(s.due[s.waits])),
+    ("nothing waits for a deadline where there are none",
+     lambda s: not s.waits.any() or (s.book.has_deadlines and s.timed >= 0)),
+    ("all waits for deadlines where silence has one",
+     lambda s: math.isnan(s.book.silence) or s.waits[: s.rows]),
+    ("clock_timed is 1 where deadlines are times",
+     lambda s: s.timed != 0 or s.book.policy.span is None or not s.book.policy.span.is_time),
+    ("a deadline in time is later than its prediction",
+     lambda s: s.timed != 1 or s.at[s.waits] < s.due[s.waits]),
+    ("a deadline that counts predictions is the number of the round and the span",
+     lambda s: s.timed != 0 or s.due[s.waits] == s.numbers[s.waits] + s.span),
+    ("a clock that counts predictions is not ahead of them",
+     lambda s: s.timed != 0 or s.clock <= s.begun),
+    ("nothing waits for a deadline that is over", lambda s: s.due[s.waits] >= s.clock),
+    ("no outcome is noted but of what waits for a deadline",
+     lambda s: np.isnan(s.outcome[~s.waits])),
+    ("nothing was predicted, and no outcome came, after now",
+     lambda s: [np.isnan(each) | (each <= s.clock) for each in (s.at, s.arrived)]),
+)  # fmt: skip
+
+
+def check_parts(parts: Parts) -> None:
+    """Refuse a saved book of which something does not hold that must."""
+    for words, holds in MUST_HOLD:
+        found = holds(parts)
+        if not all(np.all(each) for each in (found if isinstance(found, list) else [found])):
+            raise ValueError(f"of the saved rounds this must hold: {words}")
 
 
 def waiting_rounds(book: Book) -> list[Any]:
@@ -84,31 +175,25 @@ def load_book(
     ids, finished, gone = (
         ids_of(state, name) for name in ("waiting_ids", "finished_ids", "expired_ids")
     )
-    most = max(len(ids), len(finished), len(gone))
-    if most > book.capacity or len({*ids, *finished, *gone}) < len([*ids, *finished, *gone]):
-        raise ValueError("saved ids are too many, or one is waiting, finished or expired at once")
     nameless = integers(state, "waiting_nameless", low=0)
     unnamed = check_integer("saved waiting_unnamed", state["waiting_unnamed"], 0, 1)
     size = len(ids) + len(nameless) + unnamed
     if len(rounds) != size:
         raise ValueError(f"saved waiting_ids must be of {size} rounds, got {len(rounds)}")
-    if len(ids) + len(nameless) + len(finished) + len(gone) > begun:
-        raise ValueError(f"saved ids are more than {begun} predictions")
-    whole, real = columns_of(state, size, unnamed, begun)
+    whole, real = columns_of(state, size)
     if whole[0].tolist() != [each.number for each in rounds]:
         raise ValueError("saved waiting_numbers must be those of the rounds that the rule saved")
     timed = check_integer("saved clock_timed", state["clock_timed"], -1, 1)
-    check_deadlines(book, whole[2], real, timed, size - unnamed)
+    is_set = state["clock"] is not None
+    clock = number(state, "clock", low=-LARGEST, high=LARGEST) if is_set else -math.inf
+    expired = check_integer("saved expired", state["expired"], 0, begun)
+    known = (timed, clock, expired, unnamed, begun, book)
+    check_parts(Parts._make((ids, finished, gone, nameless, *whole, *real, *known)))
     outcomes = floats(state, "finished_outcomes", size=len(finished))
     for name in ("waiting_outcomes", "finished_outcomes", "coming_outcomes"):
         within = bounds if classes is None else (0.0, classes - 1.0)
         is_whole = classes is not None or not math.isnan(book.silence)
         check_outcomes(name, state[name], within, is_whole=is_whole)
-    expired = check_integer("saved expired", state["expired"], len(gone), begun)
-    is_set = state["clock"] is not None
-    clock = number(state, "clock", low=-LARGEST, high=LARGEST) if is_set else -math.inf
-    if (np.diff(nameless) <= 0).any() or (nameless >= size - unnamed).any():
-        raise ValueError("saved waiting_nameless must be increasing rows of what waits")
     is_named = np.ones(size - unnamed, dtype=np.bool_)
     is_named[nameless] = False
     named = iter(ids)
@@ -126,18 +211,12 @@ def load_book(
     load_coming(book, state, keys, rounds)
 
 
-def columns_of(
-    state: Mapping[str, Any], size: int, unnamed: int, begun: int
-) -> tuple[Integers, Floats]:
-    """Return what a book keeps of rounds, checked, as `rounds_from_arrays` takes it."""
+def columns_of(state: Mapping[str, Any], size: int) -> tuple[Integers, Floats]:
+    """Return what a book keeps of rounds as `rounds_from_arrays` takes it."""
     numbers, batches, held = (
         integers(state, name, size=size, low=0)
         for name in ("waiting_numbers", "waiting_batches", "waiting_held")
     )
-    if (np.diff(numbers[: size - unnamed]) <= 0).any() or (numbers >= begun).any():
-        raise ValueError("saved waiting_numbers must be increasing numbers of past rounds")
-    if (batches > numbers).any():
-        raise ValueError("saved waiting_batches must not be later than waiting_numbers")
     real = np.empty((len(REALS), size))
     for row, name in enumerate(REALS):
         values = state[name]
@@ -146,8 +225,6 @@ def columns_of(
         if values.shape != (size,) or np.isinf(values).any():
             raise ValueError(f"saved {name} must be {size} numbers, finite or NaN")
         real[row] = values
-    if ((real[-1] < 0.0) | (real[-1] > 1.0)).any():
-        raise ValueError("saved waiting_smooth must be in [0, 1], or NaN")
     return np.stack([numbers, batches, held]), real
 
 
@@ -159,25 +236,6 @@ def check_outcomes(
         raise ValueError(f"saved {name} must be in [{bounds[0]:g}, {bounds[1]:g}]")
     if is_whole and (outcomes % 1.0 > 0.0).any():
         raise ValueError(f"saved {name} must be whole numbers")
-
-
-def check_deadlines(book: Book, held: Integers, real: Floats, timed: int, size: int) -> None:
-    """Refuse rounds that wait for no deadline where all do, or for one where none does."""
-    at, due, outcome, _, _ = real
-    waits = held > 0
-    if (held > 1).any() or np.isnan(due[waits]).any():
-        raise ValueError("saved waiting_held must be 1 for what waits for its deadline, else 0")
-    if waits.any() and (not book.has_deadlines or timed < 0):
-        raise ValueError("a saved prediction waits for a deadline, and there are none here")
-    if timed > 0 and not (at[waits] < due[waits]).all():
-        raise ValueError("saved waiting_dues must be later than waiting_times")
-    span = book.policy.span
-    if timed == 0 and span is not None and span.is_time:
-        raise ValueError("saved clock_timed must be 1 where deadlines are times")
-    if not math.isnan(book.silence) and not waits[:size].all():
-        raise ValueError("a saved prediction waits for no deadline, where silence has one")
-    if not np.isnan(outcome[~waits]).all():
-        raise ValueError("a saved outcome is noted of a prediction that waits for no deadline")
 
 
 def load_coming(

@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from calibrant.tables.errors import InputError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -73,6 +78,42 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterato
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise InputError(f"cannot be written ({error.strerror})", source=shown) from None
         raise
+
+
+@contextmanager
+def kept_alone(path: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Keep a file, whether or not it is there yet, from other processes that ask for it this way.
+
+    They are refused meanwhile. A hidden file beside it is locked, and goes in the end.
+    """
+    if path is None or fcntl is None:
+        yield
+        return
+    final = os.path.realpath(path)
+    folder, name = os.path.split(final)
+    beside = os.path.join(folder, f".{name[:200]}.lock")  # noqa: PTH118 - pathlib is slow to import
+    while True:
+        try:
+            opened = os.open(beside, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:  # it cannot be written there: `replacing` says so
+            yield
+            return
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.exists(beside) and os.path.samestat(os.fstat(opened), os.stat(beside)):  # noqa: PTH110, PTH116
+                break
+        except OSError:
+            os.close(opened)
+            raise InputError(
+                "is in use by another process, which will replace it", source=os.fspath(path)
+            ) from None
+        os.close(opened)  # that of a process which has just ended
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.unlink(beside)  # noqa: PTH108
+        os.close(opened)
 
 
 def is_same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:

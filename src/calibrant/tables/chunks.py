@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import csv
-import gzip
 import io
 import lzma
 import os
@@ -19,7 +17,8 @@ from calibrant.tables.atomic import replacing
 from calibrant.tables.delimited import parse_csv
 from calibrant.tables.errors import InputError
 from calibrant.tables.frames import from_frame, import_pyarrow
-from calibrant.tables.reading import UNREADABLE, decoded, kind_of, read
+from calibrant.tables.reading import LONGEST_LINE, UNREADABLE, decoded, kind_of, read
+from calibrant.tables.reading import UNPACK as UNPACK_ANY
 from calibrant.tables.table import Table
 from calibrant.tables.writing import arrow_table, kind_to_write, packing, write_csv
 
@@ -28,9 +27,7 @@ BLOCK = 2**22
 ROWS = 2**17
 UNPACK: dict[str | None, Callable[[BinaryIO], BinaryIO]] = {
     None: lambda file: file,
-    "gzip": lambda file: cast("BinaryIO", gzip.GzipFile(fileobj=file)),
-    "bzip2": lambda file: cast("BinaryIO", bz2.BZ2File(file)),
-    "xz": lambda file: cast("BinaryIO", lzma.LZMAFile(file)),  # noqa: SIM115 - with `file`
+    **{name: UNPACK_ANY[name] for name in ("gzip", "bzip2", "xz")},
 }
 
 
@@ -154,6 +151,8 @@ def _whole_rows(stream: BinaryIO, name: str) -> Iterator[bytes]:
         if end:
             yield rest[:end]
             rest = rest[end:]
+        if len(rest) > LONGEST_LINE:
+            raise InputError(f"has a row of more than {LONGEST_LINE:,} bytes", source=name)
     if rest:
         yield rest
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import bz2
 import codecs
 import gzip
+import io
 import lzma
 import os
 import re
@@ -44,6 +45,9 @@ BEGINNINGS = {
     "xz": re.compile(rb"\xfd7zXZ\x00"),
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
 }
+#: Bytes that are read at once, and in one piece of them; and those of the longest line.
+MOST, PIECE = 2**30, 2**20
+LONGEST_LINE = 2**27
 SPREADSHEETS = (".xls", ".xlsx", ".xlsm", ".xlsb", ".ods")
 OLD_EXCEL, ZIP = b"\xd0\xcf\x11\xe0", b"PK\x03\x04"
 #: Why a file cannot be read, in plainer words than the system's.
@@ -101,7 +105,11 @@ def read(
     path = os.fspath(source)
     name = "standard input" if path == "-" else path
     try:
-        data = standard_input().read() if path == "-" else Path(path).read_bytes()
+        if path == "-":
+            data = bounded(standard_input(), name)
+        else:
+            with Path(path).open("rb") as file:
+                data = bounded(file, name)
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -174,7 +182,10 @@ def unpacked(data: bytes, source: str, packing: str | None = None) -> bytes:
         )
     (found,) = possible
     try:
-        return UNPACK[found](data)
+        with UNPACK[found](io.BytesIO(data)) as stream:
+            return bounded(stream, source)
+    except InputError:
+        raise
     except ImportError:
         raise InputError(
             "is packed with zstd, which is read with pyarrow (pip install 'calibrant[parquet]'); "
@@ -189,16 +200,35 @@ def unpacked(data: bytes, source: str, packing: str | None = None) -> bytes:
         raise InputError(problem, source=source) from None
 
 
-def _unpack_zstd(data: bytes) -> bytes:
+def bounded(stream: BinaryIO, source: str) -> bytes:
+    """Return all that a stream has, or refuse what no table is, before it fills the memory."""
+    pieces: list[bytes] = []
+    size = line = 0
+    while piece := stream.read(PIECE):
+        end = piece.rfind(b"\n")
+        size, line = size + len(piece), len(piece) - end - 1 + (line if end < 0 else 0)
+        if line > LONGEST_LINE:
+            raise InputError(f"has a line of more than {LONGEST_LINE:,} bytes", source=source)
+        if size > MOST:
+            raise InputError(
+                f"holds more than {MOST:,} bytes, which are not read at once; calibrant "
+                "recalibrate reads a CSV or Parquet file of any size if it is not packed and no "
+                "option asks for all rows (--report, --json, --by, --id)",
+                source=source,
+            )
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _unpack_zstd(packed: BinaryIO) -> BinaryIO:
     arrow, _ = import_pyarrow()
-    with arrow.CompressedInputStream(arrow.BufferReader(data), "zstd") as stream:
-        return cast("bytes", stream.read())
+    return cast("BinaryIO", arrow.CompressedInputStream(packed, "zstd"))
 
 
-UNPACK: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": gzip.decompress,
-    "bzip2": bz2.decompress,
-    "xz": lzma.decompress,
+UNPACK: dict[str, Callable[[BinaryIO], BinaryIO]] = {
+    "gzip": lambda packed: cast("BinaryIO", gzip.GzipFile(fileobj=packed)),
+    "bzip2": lambda packed: cast("BinaryIO", bz2.BZ2File(packed)),
+    "xz": lambda packed: cast("BinaryIO", lzma.LZMAFile(packed)),  # noqa: SIM115 - in memory
     "zstd": _unpack_zstd,
 }
 

@@ -796,7 +796,7 @@ cdef class ClassMixture:
         biases = floats(state, "biases", size=2 * BIASED * K, low=-1e4, high=5.0 + 2.0 * learned)
         bases = floats(state, "bases", size=BASES * K, low=0.0, high=learned)
         for i in range(BIASED):
-            if (biases[(2 * i + 1) * K : (2 * i + 2) * K] <= 0.0).any():
+            if (biases[(2 * i + 1) * K : (2 * i + 2) * K] < 1e-30).any():
                 raise ValueError("saved biases must be known with a precision above 0")
         for i in range(CONTEXTS):
             name = f"context{i}"
@@ -810,7 +810,7 @@ cdef class ClassMixture:
                 raise ValueError(f"saved {name}_rows must be rows of {K + 1} contexts, each once")
             used = 1 + len(own)
             cells = floats(state, name, size=2 * used * K, low=-1e4, high=5.0 + 2.0 * learned)
-            if (cells[used * K :] <= 0.0).any():
+            if (cells[used * K :] < 1e-30).any():
                 raise ValueError(f"saved {name} must be known with a precision above 0")
             if used > self.room[i]:
                 self.make_rows(i, used)

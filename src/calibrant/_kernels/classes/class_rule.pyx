@@ -580,8 +580,11 @@ cdef class ClassKernel:
         loaded = {"heard": [None] * len(whole)}
         for name, kernel in self.stages():
             places = floats(rest, f"round_{name}", size=ROUND * len(whole))
-            if name == "safe":
-                check_rounds(places, kernel._get_state()["z"])
+            is_safe = name == "safe"  # off the grid, the prediction is the mean
+            points = kernel._get_state()["z"] if is_safe else places.reshape(-1, ROUND)[:, 1]
+            check_rounds(places, points)
+            if kernel.rounds > 2**52:
+                raise ValueError(f"saved {name}_rounds are more than can be played")
             if not isinstance(counts[name], np.ndarray) or counts[name].shape != (len(whole),):
                 raise ValueError(f"saved rounds must be {len(whole)}")
             loaded[name] = load_rounds(counts[name], places.reshape(-1, ROUND))

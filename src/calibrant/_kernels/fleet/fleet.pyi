@@ -22,8 +22,7 @@ class ShardKernel(PartState):
         scores: Floats,
         times: Floats,
         outcomes: Floats,
-        predictions: Floats,
-    ) -> None: ...
+    ) -> Floats: ...
     def expected(
         self, slots: Integers, parents: Integers, scores: Floats, placed: bool
     ) -> Floats: ...

@@ -348,9 +348,11 @@ cdef class ShardKernel(PartState):
                 ask_for_row(level.owned, slots[i], <float>ahead[i % (2 * BLOCK)].v)
 
     def run(self, const int64_t[::1] slots, const int64_t[:] parents, const double[::1] scores,
-            const double[:] times, const double[::1] outcomes, double[::1] predictions):
-        """Predict each row, and learn its outcome if it is known: not NaN."""
+            const double[:] times, const double[::1] outcomes):
+        """Predict each row, and learn its outcome if it is known: not NaN; return predictions."""
         cdef Py_ssize_t i, rows = slots.shape[0]
+        told = np.empty(rows)
+        cdef double[::1] predictions = told
         cdef Opened r
         cdef Found found
         cdef Ahead[2 * BLOCK] ahead     # this block and the next
@@ -369,6 +371,7 @@ cdef class ShardKernel(PartState):
                     self.finish(&r, &found, outcomes[i])
                     if self.watched is not None:
                         self.watched.play(r.number, r.slot, r.raw, r.expected, outcomes[i])
+        return told
 
     def expected(self, const int64_t[::1] slots, const int64_t[:] parents,
                  const double[::1] scores, bint placed):

@@ -404,6 +404,8 @@ cdef class NumberKernel:
                 (np.abs(rest) <= 1e252).all()
             ):
                 raise ValueError("a saved round must have finite features and positive scales")
+            if (np.abs(values[2 : 2 + self.residuals.nx]) > 1e30).any():
+                raise ValueError("a saved round must have features in units of their spread")
             if np.isnan(predicted).any() or not (predicted[1:] >= predicted[:-1]).all():
                 raise ValueError("a saved round must have quantiles that do not cross")
             r = NumberRound.__new__(NumberRound)

@@ -103,6 +103,10 @@ cdef void solve(double *M, double *v, int size) noexcept nogil:
             x[k] = f[k] * pivot[k]
 
 
+#: Features are in units of their spread, so that sums and coefficients stay far below this.
+cdef double STEEPEST = 1e30
+
+
 cdef class Residuals:
     """Three locations and four scales of each, from the residuals known so far."""
 
@@ -319,9 +323,18 @@ cdef class Residuals:
         for matrix in [matrix_of(self.A, self.nx)] + [
             matrix_of(self.As + j * self.ns * self.ns, self.ns) for j in range(LOCATIONS)
         ]:
-            # What is added to the ridge is never negative.
-            if np.tril(matrix, -1).any() or np.linalg.eigvalsh(matrix, "U")[0] < 0.5 * RIDGE:
+            # What is added to the ridge is never negative, but for what is rounded.
+            size = np.abs(matrix).max()
+            if np.tril(matrix, -1).any() or size > STEEPEST or (
+                np.linalg.eigvalsh(matrix, "U")[0] < 0.5 * RIDGE - 1e-9 * size
+            ):
                 raise ValueError("the saved least squares must be upper halves, above their ridge")
+        for i in range(self.nx):
+            if fabs(self.theta[i]) > STEEPEST:
+                raise ValueError("saved coefficients of residuals must be of standard features")
+        for i in range(LOCATIONS * self.ns):
+            if fabs(self.thetas[i]) > STEEPEST:
+                raise ValueError("saved coefficients of residuals must be of standard features")
 
 
 cdef object matrix_of(const double *values, int size):

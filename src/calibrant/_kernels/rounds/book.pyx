@@ -55,6 +55,16 @@ def checked_ids(list ids not None):
     return ids
 
 
+cdef object as_array(list numbers):
+    """Return an array of numbers; NumPy looks at signals while it reads a list."""
+    found = np.empty(len(numbers))
+    cdef double[::1] to = found
+    cdef Py_ssize_t i
+    for i in range(len(numbers)):
+        to[i] = numbers[i]
+    return found
+
+
 cdef tuple in_order(rows, list rounds):
     """Return rows and their rounds in the order in which these were predicted.
 
@@ -63,14 +73,16 @@ cdef tuple in_order(rows, list rounds):
     numbers = np.empty(len(rounds), dtype=np.int64)
     cdef int64_t[::1] number = numbers
     cdef Py_ssize_t i
-    cdef bint is_rising = True
+    cdef bint is_rising = True, is_once = True
     for i in range(len(rounds)):
         number[i] = (<Round>rounds[i]).number
         is_rising = is_rising and (i == 0 or number[i - 1] < number[i])
     if is_rising:
         return rows, rounds, True
-    order = np.argsort(numbers, kind="stable")
-    is_once = bool(np.diff(numbers[order]).all())
+    order = numbers.argsort(kind="stable")  # a method, in which no signal is looked at
+    number = numbers = numbers[order]
+    for i in range(1, len(rounds)):
+        is_once = is_once and number[i - 1] < number[i]
     return rows[order], [rounds[i] for i in order.tolist()], is_once
 
 
@@ -509,24 +521,24 @@ cdef class Book:
         """
         cdef Py_ssize_t i, start, size = len(names)
         answers = np.empty(size, dtype=np.uint8)
-        if at is None or np.ndim(at) == 0:
+        if not isinstance(at, np.ndarray):
             self.observe_together(names, outcomes, answers, NAN if at is None else at, only_news)
             return answers
         at = np.maximum(at, self.now)  # so that all that count as now are taken together
-        order = np.argsort(at, kind="stable")
-        ends = np.flatnonzero(np.diff(at[order], append=NAN) != 0.0) + 1
-        if len(ends) == 1:
-            self.observe_together(names, outcomes, answers, at[0], only_news)
-            return answers
+        order = at.argsort(kind="stable")
+        cdef double[::1] times = at[order]
         start = 0
-        for end in ends.tolist():
-            rows = order[start:end]
-            found = np.empty(end - start, dtype=np.uint8)
+        for i in range(1, size + 1):
+            if i < size and times[i] == times[start]:
+                continue
+            rows = order[start:i]
+            found = np.empty(i - start, dtype=np.uint8)
             self.observe_together(
-                [names[i] for i in rows], outcomes[rows], found, at[rows[0]], only_news
+                [names[row] for row in rows.tolist()], outcomes[rows], found, times[start],
+                only_news,
             )
             answers[rows] = found
-            start = end
+            start = i
         return answers
 
     def observe_together(
@@ -735,7 +747,7 @@ cdef class Book:
             if not is_ordered:
                 order, rounds = learning_order(rounds, True)
                 keys, outcomes = [keys[i] for i in order], [outcomes[i] for i in order]
-            self.learn(keys, rounds, np.array(outcomes), None)
+            self.learn(keys, rounds, as_array(outcomes), None)
         return 0
 
     cdef int pass_to(self, double now, bint strictly) except -1:

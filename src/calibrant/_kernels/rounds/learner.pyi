@@ -1,6 +1,5 @@
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +10,7 @@ from calibrant._kernels.rounds.rule import Rule
 from calibrant._times import Time
 
 NONE_WAITS: str
+T = TypeVar("T")
 
 class Learner:
     def __init__(self, rule: Rule, policy: Any, watcher: Any = ...) -> None: ...
@@ -57,7 +57,7 @@ class Learner:
         smooth: bool = ...,
         opened: list[Any] | None = ...,
     ) -> tuple[Floats, Floats]: ...
-    def _whole_or_not_at_all(self) -> AbstractContextManager[None]: ...
+    def _all_or_nothing(self, body: Callable[[], T]) -> T: ...
     def update(self, outcome: Any, *, id: Id | None = ..., at: Time | None = ...) -> str | None: ...  # noqa: A002
     def update_many(
         self, outcomes: Any, *, ids: Sequence[Id] | npt.NDArray[Any], at: Any = ...

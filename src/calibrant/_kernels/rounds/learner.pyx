@@ -1,12 +1,11 @@
 """A rule, its book and whoever watches, behind the verbs that all recalibrators share."""
 
-from contextlib import contextmanager
-
 from libc.math cimport NAN, isnan
 
 import numpy as np
 
 from calibrant._checks import as_listed, check_integer, check_same_length
+from calibrant._kernels.kernel import all_or_nothing
 from calibrant._kernels.rounds.book cimport Book, checked
 from calibrant._kernels.rounds.book import ANSWERS, checked_ids
 from calibrant._kernels.rounds.round cimport Round
@@ -136,16 +135,24 @@ cdef class Learner:
     def _play(self, rows, outcomes, by=None, *, at=None, due=None, opened=None):
         """Predict row after row, each outcome being known at once; all or nothing.
 
-        `outcomes` are numbers, NaN for none. Returns the predictions.
+        `outcomes` are numbers, NaN for none. Returns the predictions; with a list for the rounds that
+        are `opened` meanwhile, what `predict_many` returns of them.
         """
         size = len(outcomes)
-        with self._book.lock, self._whole_or_not_at_all():
+
+        def body():
             told, _ = self._play_table(
                 rows, outcomes, by, at=None if at is None else times_or_one(at, size),
                 due=None if due is None else times_or_one(due, size, "due"),
                 is_dated=self._book.policy.is_dated(at), opened=opened,
             )
-        return told[0]
+            if opened is None:
+                return told[0]
+            answers = self._rule.answers(opened)
+            opened.clear()  # now, and not after the last look for signals
+            return answers
+
+        return self._all_or_nothing(body)
 
     def _play_table(self, rows, outcomes, by=None, *, at=None, known=None, due=None, ids=None,
                     bint is_dated=False, bint smooth=False, opened=None):
@@ -194,18 +201,27 @@ cdef class Learner:
                 is_open &= [book.round_of(name) is not None for name in names]
         return told, np.where(is_open, outcomes, settled)
 
-    @contextmanager
-    def _whole_or_not_at_all(self):
-        """Go back to where all is now if the body is interrupted or fails."""
-        before = self._save()
-        try:
-            yield
-        except BaseException:
+    def _all_or_nothing(self, body):
+        """Return what the body returns; if it is interrupted or fails, nothing of it was done."""
+        return all_or_nothing(self._book.lock, self._mark, body)
+
+    def _mark(self):
+        """Return what takes all back to where it is now."""
+        watcher = self._book.watcher
+        rounds, state = self._save()
+        late, seen = dict(self._book.late), None if watcher is None else watcher.copy()
+
+        def go_back():
             fresh = type(self)(**self._given)
-            fresh._load(*before)
+            fresh._load(rounds, dict(state))
+            if watcher is not None:
+                watcher.go_back(seen)
             self._rule.take_over(fresh._rule)
             self._book.take_over(fresh._book)
-            raise
+            self._book.late.clear()
+            self._book.late.update(late)
+
+        return go_back
 
     # -- outcomes -------------------------------------------------------------------------------
 

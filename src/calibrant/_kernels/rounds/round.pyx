@@ -186,6 +186,14 @@ cdef object drawn(list rounds):
     return keys
 
 
+cdef object sorted_by(order, values):
+    """Return an order by values, ties as they are.
+
+    No signal is looked at in methods of arrays, as it is in functions of NumPy.
+    """
+    return order[values[order].argsort(kind="stable")]
+
+
 cdef tuple learning_order(list rounds, bint by_due):
     """Return the order in which outcomes that count together are learned, and the rounds in it.
 
@@ -210,9 +218,9 @@ cdef tuple learning_order(list rounds, bint by_due):
         one_batch = one_batch and batch[i] == batch[0]
         one_due = one_due and due[i] == due[0]
     if by_due and not one_due:
-        order = np.lexsort((drawn, batches, dues))
+        order = sorted_by(sorted_by(drawn.argsort(), batches), dues)
     else:
-        order = np.argsort(drawn) if one_batch else np.lexsort((drawn, batches))
+        order = drawn.argsort() if one_batch else sorted_by(drawn.argsort(), batches)
     cdef const Py_ssize_t[::1] at = order
     return order, [rounds[at[i]] for i in range(size)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -22,6 +22,8 @@ router = APIRouter(prefix="/v1")
 
 #: Seconds between two progress events, and between two keep-alive comments.
 PROGRESS, KEEP_ALIVE = 1.0, 15.0
+#: Seconds between two looks whether the token still allows to follow.
+LOOK = 0.5
 #: Stored events that are read at once.
 MANY = 500
 #: The highest number that an event can have.
@@ -72,7 +74,7 @@ async def followed(
     listener = service.listeners.add()
     if listener is None:
         raise Problem(503, "too many clients follow the events already")
-    lines = lines_for(service, listener, access, name, start)
+    lines = lines_for(service, listener, access, name, start, request.state.is_admitted)
     return StreamingResponse(lines, media_type="text/event-stream")
 
 
@@ -87,27 +89,37 @@ def last_seen(request: Request, after: int | None) -> int | None:
 
 
 async def lines_for(
-    service: Service, listener: Listener, access: Access, name: str | None, after: int | None
+    service: Service,
+    listener: Listener,
+    access: Access,
+    name: str | None,
+    after: int | None,
+    is_admitted: Callable[[], bool],
 ) -> AsyncIterator[bytes]:
-    """Return the lines for one client, until it leaves or cannot keep up."""
+    """Return the lines for one client, until it leaves, cannot keep up or is no longer admitted."""
 
     def concerns(stream: str) -> bool:
         return access.sees(stream) and name in (None, stream)
 
     try:
         yield b"retry: 2000\n: hello\n\n"
-        last = 0
+        last, quiet = 0, 0.0
         if after is not None:
             last = after
             while rows := await asyncio.to_thread(service.store.events, last, name, MANY):
                 yield b"".join(as_event(row) for row in rows if concerns(row.stream))
                 last = rows[-1].number
-        while not listener.is_dropped:
+                if not is_admitted():
+                    return
+        while not listener.is_dropped and is_admitted():
             try:
-                async with asyncio.timeout(KEEP_ALIVE):
+                async with asyncio.timeout(LOOK):
                     await listener.wake.wait()
             except TimeoutError:
-                yield b": keep-alive\n\n"
+                quiet += LOOK
+                if quiet >= KEEP_ALIVE:
+                    quiet = 0.0
+                    yield b": keep-alive\n\n"
                 continue
             events, changed = listener.take()
             shown = [as_event(row) for row in events if row.number > last and concerns(row.stream)]

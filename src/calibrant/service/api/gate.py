@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect
 
 from calibrant.service.problems import Problem
 from calibrant.service.service import Service
+from calibrant.service.store.records import StoreError
 from calibrant.service.tokens import EVERYTHING, Access
 
 Scope = MutableMapping[str, Any]
@@ -82,7 +83,8 @@ class Gate:
                 await refuse(problem, send_with_headers)
                 return
             access = None
-        scope.setdefault("state", {})["access"] = access
+        state = scope.setdefault("state", {})
+        state["access"], state["is_admitted"] = access, lambda: self._still_admits(scope)
         try:
             await self.app(scope, receive, send_with_headers)
         except (TimeoutError, ClientDisconnect):
@@ -92,10 +94,22 @@ class Gate:
             if not is_begun:
                 await refuse(Problem(500, "the service failed; its log says how"), send)
 
+    def _still_admits(self, scope: Scope) -> bool:
+        """Whether a request that is still being answered would be admitted now."""
+        try:
+            self._admit(scope)
+        except Problem:
+            return False
+        return True
+
     def _admit(self, scope: Scope) -> Access:
         headers = dict(scope["headers"])
         tokens = self.service.tokens
-        if not tokens.current():
+        try:
+            is_open = not tokens.current()
+        except StoreError as error:
+            raise Problem(503, "the store cannot be read") from error
+        if is_open:
             if not is_local(scope, headers.get(b"host", b"")):
                 raise Problem(
                     403,

@@ -24,8 +24,9 @@ async def readyz(request: Request) -> Response:
     owner, may_know = service_of(request).owner, request.state.access is not None
     if not owner.is_alive:
         raise Problem(503, "the service is stopping")
-    if owner.trouble is not None:
-        why = f": {owner.trouble}" if may_know else "; the log says why"
+    trouble = owner.trouble or service_of(request).store.lost()
+    if trouble is not None:
+        why = f": {trouble}" if may_know else "; the log says why"
         raise Problem(503, f"the store could not be written{why}")
     counts = {"streams": len(owner.streams), "closed": len(owner.closed)} if may_know else {}
     return as_json({"status": "ready", **counts})

@@ -67,6 +67,10 @@ class Store(ABC):
     def check(self) -> list[str]:
         """Read the whole store; return what is wrong with it, in sentences."""
 
+    def lost(self) -> str | None:
+        """Return what happened to a store that is no longer where it was opened; None if it is."""
+        return None
+
     @abstractmethod
     def backup(self, path: str) -> None:
         """Copy the store into a new file while it is in use."""

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from calibrant import __version__
 from calibrant.service.store import statements as sql
 from calibrant.service.store.base import Query, Rows, Store
-from calibrant.service.store.records import StoreError
+from calibrant.service.store.records import EventRow, Group, StoreError
+
+try:
+    import fcntl
+except ImportError:  # Windows, where an open file can be neither deleted nor replaced
+    fcntl = None  # type: ignore[assignment]
 
 #: Seconds to wait for another process's transaction, such as that of ``calibrant token``.
 PATIENCE = 10.0
@@ -30,6 +36,8 @@ class SqliteStore(Store):
         super().__init__()
         self.path = Path(path)
         self._lock: sqlite3.Connection | None = None
+        self._file: int | None = None  # open as long as the store, and locked if it is ours alone
+        self._beside: int | None = None
 
     def __str__(self) -> str:
         return str(self.path)
@@ -38,6 +46,11 @@ class SqliteStore(Store):
         """Open the file for writing; `alone` refuses if another service uses it."""
         if alone:
             self._lock = self._only_one()
+        try:
+            self._file = self._opened(alone)
+        except StoreError:
+            self.close()
+            raise
         with self._errors("opened"):
             self._writer = self._connect()
             self._writer.execute("PRAGMA journal_mode = WAL")
@@ -56,7 +69,11 @@ class SqliteStore(Store):
         for connection in (*self._readers, self._writer, self._lock):
             if connection is not None:
                 connection.close()
-        self._writer = self._lock = None
+        if self._beside is not None:
+            os.close(self._beside)
+        if self._file is not None:
+            os.close(self._file)  # after SQLite: its own locks of the file would go with it
+        self._writer = self._lock = self._file = self._beside = None
         self._own, self._readers = threading.local(), []
 
     def _connect(self, *, mode: str = "rwc") -> sqlite3.Connection:
@@ -85,6 +102,85 @@ class SqliteStore(Store):
             raise StoreError(f"{beside} cannot be written: {error}") from None
         return lock
 
+    def _opened(self, alone: bool) -> int:
+        """Open the file itself; `alone` locks it, whatever names and links lead to it."""
+        try:
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be opened: {error.strerror}") from None
+        try:
+            if alone and fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(file)
+            raise StoreError(
+                f"{self.path} is in use by another calibrant serve, perhaps under another name; "
+                "one process at a time owns an SQLite store"
+            ) from None
+        return file
+
+    def lost(self) -> str | None:
+        """Return what happened to the file, if its name no longer leads to it."""
+        if self._file is None or os.name != "posix":
+            return None
+        try:
+            found, opened = self.path.stat(), os.fstat(self._file)
+        except OSError as error:
+            return f"{self.path} is gone ({error.strerror}): restart the service with its store"
+        if (found.st_ino, found.st_dev) != (opened.st_ino, opened.st_dev):
+            return f"{self.path} was replaced by another file: restart the service"
+        return None
+
+    def _check_there(self) -> None:
+        lost = self.lost()
+        if lost is not None:
+            raise StoreError(lost)
+
+    # -- the last row of each stream --------------------------------------------------------------
+
+    @property
+    def _last_rows(self) -> Path:
+        """The file beside the store that has the sequence of each stream's last row.
+
+        Eight bytes a stream, at its number. It has no log that could be cut.
+        """
+        return self.path.with_name(self.path.name + ".rows")
+
+    def write(self, group: Group) -> list[EventRow]:
+        """Store a group, and keep beside the file how far its streams are.
+
+        That is not waited for until it is on the disk: after a loss of power it may be too low.
+        """
+        events = super().write(group)
+        last = {row[0]: row[1] for rows in (group.predictions, group.outcomes) for row in rows}
+        with suppress(OSError):
+            if self._beside is None and last:
+                self._beside = os.open(self._last_rows, os.O_RDWR | os.O_CREAT, 0o666)
+            for stream, sequence in last.items():
+                assert self._beside is not None
+                os.pwrite(self._beside, sequence.to_bytes(8, "little"), 8 * stream)
+        return events
+
+    def _missing_rows(self) -> list[str]:
+        """Return which streams lack rows that were acknowledged, in sentences."""
+        try:
+            kept = self._last_rows.read_bytes()
+        except OSError:  # a copy of a store has no such file
+            return []
+        found, (most,) = [], self._rows(sql.MOST_STREAMS)[0] if self.streams() else (0,)
+        if any(kept[8 * (most + 1) :]):
+            found.append("a stream is missing")
+        for row in self.streams():
+            wanted = int.from_bytes(kept[8 * row.number : 8 * (row.number + 1)], "little")
+            newest = max((each for (each,) in self._rows(sql.SNAPSHOTS, row.number)), default=0)
+            last = max(self.last_sequence(row.number), newest)  # rows before it may be erased
+            if last < wanted:
+                found.append(f"stream {row.name} ends at row {last:,}, and had {wanted:,}")
+        return [
+            f"{self.path}: {each}: its write-ahead log was cut, or the file is an older copy"
+            for each in found
+        ]
+
     @contextmanager
     def _errors(self, what: str) -> Iterator[None]:
         """Turn the database's errors into ours, which name the file."""
@@ -102,6 +198,7 @@ class SqliteStore(Store):
         if writer is None:
             raise StoreError(f"{self.path} is closed")
         with self._errors(what):
+            self._check_there()
             writer.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -110,6 +207,7 @@ class SqliteStore(Store):
                 if writer.in_transaction:
                     writer.execute("ROLLBACK")
                 raise
+            self._check_there()  # what was written to a file without a name is not stored
 
     def _execute(self, statement: str, parameters: Sequence[Any]) -> Any:
         return self._writer.execute(statement, parameters)
@@ -120,6 +218,7 @@ class SqliteStore(Store):
 
     def _rows(self, statement: str, *parameters: Any) -> Rows:
         with self._errors("read"):
+            self._check_there()
             reader = getattr(self._own, "reader", None)
             if reader is None:
                 reader = self._own.reader = self._connect(mode="ro")
@@ -145,6 +244,7 @@ class SqliteStore(Store):
             rows = self._rows("PRAGMA integrity_check(20)")
             if rows == [("ok",)]:
                 self._has_layout(self._rows(sql.LAYOUT_OF))
+                return self._missing_rows()
         except StoreError as error:
             return [str(error)]
         return [f"{self.path}: {row[0]}" for row in rows if row[0] != "ok"]

@@ -163,6 +163,8 @@ LAYOUT_OF = "SELECT value FROM meta WHERE name = 'layout'"
 SET_OPENED = """INSERT INTO meta (name, value) VALUES ('opened', ?)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value"""
 SET_LAYOUT = "INSERT INTO meta (name, value) VALUES ('layout', ?)"
+# Of SQLite: the highest number that a stream ever had.
+MOST_STREAMS = "SELECT seq FROM sqlite_sequence WHERE name = 'streams'"
 ORPHANS = """SELECT COUNT(*) FROM outcomes o LEFT JOIN predictions p
     ON p.stream = o.stream AND p.id = o.id WHERE p.id IS NULL"""
 

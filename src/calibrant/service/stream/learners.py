@@ -93,7 +93,8 @@ class ByKey:
     ) -> list[Round]:
         """Predict new rows; return their rounds. `at` is given where deadlines are times."""
         assert keys is not None
-        return self.fleet._open(same_kind(keys), scores, ids, at, due=due)
+        rounds: list[Round] = self.fleet._open(same_kind(keys), scores, ids, at, due=due)
+        return rounds
 
     def map(self, scores: Floats, by: str | None, key: str | None) -> tuple[Floats, Floats]:
         """Return the expected and the smooth probability of scores now; nothing changes.

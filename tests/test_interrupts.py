@@ -1,0 +1,44 @@
+"""Ctrl-C at any moment: a call was made whole, or not at all."""
+
+import time
+
+import numpy as np
+import pytest
+
+from interrupting import CASES, AtLine, alarm, judged
+
+#: Signals a case, and lines of which one is tried at each, so that a test takes a second or two.
+SIGNALS, LINES = 8, 25
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_interrupt_at_any_line(case):
+    size, kept = 40, CASES[case].make()
+    before = kept.to_bytes()
+    after = CASES[case].after(before, type(kept), size)
+    with AtLine() as counted:
+        CASES[case].call(type(kept).from_bytes(before), size)
+    lines = -counted.left
+    first, step = np.random.default_rng(0).integers(3), max(lines // LINES, 1)
+    tried = sorted({*range(1 + first, lines + 1, step), *range(max(lines - 8, 1), lines + 1)})
+    for n in tried:
+        player = type(kept).from_bytes(before)
+        with AtLine(n):
+            wrong = judged(case, player, before, after, size)
+        assert wrong is None, f"line {n} of {lines}"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_signal_at_any_moment(case):
+    size, kept = 3000, CASES[case].make()
+    before = kept.to_bytes()
+    after = CASES[case].after(before, type(kept), size)
+    player = type(kept).from_bytes(before)
+    started = time.perf_counter()
+    CASES[case].call(player, size)
+    took, random = time.perf_counter() - started, np.random.default_rng(0)
+    for _ in range(SIGNALS):
+        player = type(kept).from_bytes(before)
+        with alarm(max(took * random.random(), 1e-6), CASES[case].call):
+            wrong = judged(case, player, before, after, size)
+        assert wrong is None
