@@ -15,7 +15,7 @@ from benchmarks.trace import (
 
 
 @pytest.mark.parametrize(
-    ("command", "functions", "modules"), [(REPORT, 215, 43), (SILENCE, 135, 34)], ids=str
+    ("command", "functions", "modules"), [(REPORT, 195, 40), (SILENCE, 125, 32)], ids=str
 )
 def test_a_file_visits_few_places(command, functions, modules):
     found = visited(command)
@@ -25,7 +25,7 @@ def test_a_file_visits_few_places(command, functions, modules):
     assert sum(map(len, found.values())) <= functions
     assert len(found) <= modules
     playing = machinery(found)
-    assert sum(map(len, playing.values())) <= 38
+    assert sum(map(len, playing.values())) <= 35
     assert len(playing) <= 12
 
 
