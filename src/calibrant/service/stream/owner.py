@@ -244,6 +244,7 @@ class Owner:
         stream = self.streams.pop(name, None)
         if stream is not None:
             self.moved.add(name)
+            self.retention.forget(stream)
             if self.closed.pop(name, None) is None:
                 self.snapshots.release(stream, self.clock.now())
         return stream
