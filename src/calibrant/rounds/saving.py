@@ -104,7 +104,6 @@ MUST_HOLD: tuple[tuple[str, Callable[[Parts], Any]], ...] = (
      lambda s: s.timed != 0 or s.due[s.waits] == s.numbers[s.waits] + s.span),
     ("a clock that counts predictions is not ahead of them",
      lambda s: s.timed != 0 or s.clock <= s.begun),
-    ("nothing waits for a deadline that is over", lambda s: s.due[s.waits] >= s.clock),
     ("no outcome is noted but of what waits for a deadline",
      lambda s: np.isnan(s.outcome[~s.waits])),
     ("nothing was predicted, and no outcome came, after now",
