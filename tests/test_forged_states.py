@@ -19,7 +19,7 @@ BLOBS = 2500
 def test_forged_states_are_refused_or_can_be_played():
     verdicts = count_verdicts(BLOBS, seed=1)
     assert set().union(*verdicts.values()) == {"refused", "taken"}
-    assert all(counted["refused"] > 20 for counted in verdicts.values())
+    assert all(counted["refused"] > 10 for counted in verdicts.values())
 
 
 def labelled():

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from interrupting import CASES, AtLine, alarm, judged
+from interrupting import CASES, LATE, AtLine, alarm, judged
 
 #: Signals a case, and lines of which one is tried at each, so that a test takes a second or two.
 SIGNALS, LINES = 8, 25
@@ -37,8 +37,10 @@ def test_a_signal_at_any_moment(case):
     started = time.perf_counter()
     CASES[case].call(player, size)
     took, random = time.perf_counter() - started, np.random.default_rng(0)
+    found = []
     for _ in range(SIGNALS):
         player = type(kept).from_bytes(before)
         with alarm(max(took * random.random(), 1e-6), CASES[case].call):
-            wrong = judged(case, player, before, after, size)
-        assert wrong is None
+            found.append(judged(case, player, before, after, size))
+    assert {*found} <= {None, LATE}
+    assert found.count(LATE) <= 1

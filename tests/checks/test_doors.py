@@ -186,8 +186,9 @@ def at_compare(frame, path):
 
 
 def at_inspect(frame, path):
-    frame.rename(columns={"s": "score"}).to_csv(path, index=False)
-    return told_by(calibrant("inspect", path, "--json"))
+    named = path.with_name("named.csv")
+    frame.rename(columns={"s": "score"}).to_csv(named, index=False)
+    return told_by(calibrant("inspect", named, "--json"))
 
 
 def at_measure(frame, path):  # noqa: ARG001

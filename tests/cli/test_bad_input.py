@@ -7,12 +7,12 @@ import pytest
 from cli.refusals import refused
 
 BAD_FILES = {
-    "nan": ("outcome\n1\nnan\n", "line 3"),
+    "nan": ("outcome\n1\nnan\n1\n", "line 3"),
     "infinity": ("outcome\n1\ninf\n", "line 3"),
     "below": ("outcome\n1\n-0.1\n", "line 3"),
     "above": ("outcome\n1\n1.1\n", "line 3"),
     "text": ("outcome\n1\nmaybe\n", "maybe"),
-    "missing value": ("outcome,day\n1,a\n,b\n", "line 3"),
+    "missing value": ("outcome,day\n1,a\n,b\n1,c\n", "line 3"),
     "empty": ("", "empty"),
     "only names": ("outcome\n", "no rows"),
     "cut in a row": ("day,outcome\n1,1\n2,0\n3", "line 4"),

@@ -115,7 +115,7 @@ def test_a_state_goes_on_with_its_deadlines(calibrant, file, tmp_path):
         (["--due", "due"], "due needs silence or hold"),
         (["--after", "3d"], "after needs silence"),
         (["--silence", "0"], "needs a deadline"),
-        (["--silence", "3", "--after", "3d"], "silence must be the outcome that no news means"),
+        (["--silence", "3", "--after", "3d"], "--silence must be 0 or 1, got 3"),
         (["--silence", "0", "--after", "soon"], "after must be a positive number"),
         (["--silence", "0", "--after", "30"], 'after=30 has no unit; beside dates, say "30d"'),
         (["--silence", "0", "--due", "at"], "is not later than the prediction"),

@@ -65,4 +65,4 @@ def test_a_forged_decider_is_refused_or_can_be_played(arguments):
         assert Decider.from_bytes(decider.to_bytes()).to_bytes() == decider.to_bytes()
         play(decider)
         counted["taken"] += 1
-    assert min(counted.values()) > 20
+    assert min(counted.values()) > 10

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from calibrant._kernels import elementary
 from naive.batches import learn_batch
 from naive.draws import MASK, Draws, scramble
 from naive.keys import hash_of
@@ -223,7 +224,7 @@ class Pool:
         """Return how likely an outcome was, of which so many count for one."""
         if slow == 1 and y in (0, 1):
             return p if y == 1 else q
-        return math.exp((y * math.log(p) + (1 - y) * math.log(q)) / slow)
+        return elementary.exp((y * elementary.log(p) + (1 - y) * elementary.log(q)) / slow)
 
     def weigh(self, predicted, share, y, slow):
         """Move the weights of a bucket, and return the likelihoods they were moved by."""
@@ -257,7 +258,7 @@ def paired(weight, likely, other, share):
 
 
 def logit(p):
-    return math.log(p / (1 - p))
+    return elementary.log(p / (1 - p))
 
 
 class Whole(NaiveRecalibrator):
@@ -293,7 +294,7 @@ class Whole(NaiveRecalibrator):
 
     def refresh(self):
         self.heard = {
-            eighths: logit(self.asked(1 / (1 + math.exp(-eighths / 8)))[1])
+            eighths: logit(self.asked(1 / (1 + elementary.exp(-eighths / 8)))[1])
             for eighths in range(-168, 169)
         }
 

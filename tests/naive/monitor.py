@@ -9,15 +9,17 @@ import math
 
 import numpy as np
 
+from calibrant._kernels import elementary
+
 SHIFTS = [0.1, 0.25, 0.64, 1.6]
 WEIGHTS = {0: 0.42, 1: 0.095, 2: 0.095, 3: 0.095, 4: 0.095, "group": 0.08}
 SLOPE_WEIGHT = 0.12
 TINY = 1e-9
 SKETCH, WIDEST = 40, 14.0
-EVEN = [math.sin(math.pi * k / 32) ** 2 for k in range(17)]
+EVEN = [elementary.sin(math.pi * k / 32) * elementary.sin(math.pi * k / 32) for k in range(17)]
 EVEN[8], EVEN[16] = 0.5, 1.0
 single = np.float32
-ODDS = [single(math.exp(d)) for d in SHIFTS] + [single(math.exp(-d)) for d in SHIFTS]
+ODDS = [single(elementary.exp(d)) for d in SHIFTS] + [single(elementary.exp(-d)) for d in SHIFTS]
 ONE, SHRINK, ENOUGH = single(1), single(1 - 2**-20), single(1e30)
 
 
@@ -31,7 +33,7 @@ def fair(b, r, rest, y, no):
 
 
 def sigmoid_at(place):
-    return 1.0 / (1.0 + math.exp(-(place / (SKETCH / 2) - 1.0) * WIDEST))
+    return 1.0 / (1.0 + elementary.exp(-(place / (SKETCH / 2) - 1.0) * WIDEST))
 
 
 class Cell:
@@ -76,7 +78,7 @@ def rounded_down(stake, scale):
     """A stake as one byte has it: scale 2^(k/4), k from -221 to 32."""
     if stake <= 0.0:
         return 0.0
-    power = min(math.floor(4 * math.log2(stake / scale)) + 1, 32)
+    power = min(math.floor(4 * elementary.log2(stake / scale)) + 1, 32)
     while power >= -221 and scale * 2.0 ** (power / 4) > stake:
         power -= 1
     return scale * 2.0 ** (power / 4) if power >= -221 else 0.0
@@ -87,7 +89,7 @@ class Monitor:
         self.tolerance, self.alpha, self.block, self.ahead = tolerance, alpha, block, ahead
         self.patience = max(patience, block, ahead)
         self.threshold = every if alpha is None else 1.0 / alpha
-        self.scale = 2.0 ** (math.floor(math.log2(self.threshold)) + 1)
+        self.scale = 2.0 ** (math.floor(elementary.log2(self.threshold)) + 1)
         self.t, self.restarted, self.sketch, self.sketched = 0, 0, [0] * SKETCH, 0
         self.edges = list(EVEN)
         self.open, self.found = [], []
@@ -115,7 +117,7 @@ class Monitor:
         if self.alpha is None:
             return 1.0
         t = t + 11.0
-        return math.log(10.0) / (t * math.log(t) * math.log(t))
+        return elementary.log(10.0) / (t * elementary.log(t) * elementary.log(t))
 
     # -- a round whose outcome comes next ---------------------------------------------------------
 
@@ -505,7 +507,7 @@ class Monitor:
         self.open.append(
             {"name": name, "direction": d, "L": 0.0, "seen": self.t, "found": found,
              "gone": max(100 * length // max(visits, 1), 1000, 100 * most),
-             "B": math.exp(-shift if d else shift), "W": 0.0, "recovered": self.t,
+             "B": elementary.exp(-shift if d else shift), "W": 0.0, "recovered": self.t,
              "D": self.pot(name).D if self.is_late else 1.0, "loss": 0.0, "waiting": 0,
              "asked": 0, "escrow": 0.0,
              "credit": max(1, 10 * length // max(visits, 1)) if self.is_late else math.inf}
@@ -594,7 +596,7 @@ class Monitor:
     def count_prediction(self, p, t):
         if self.sketched >= 512 and t % 16:
             return False
-        logit = math.log(clip(p) / (1.0 - clip(p)))
+        logit = elementary.log(clip(p) / (1.0 - clip(p)))
         place = int((logit / WIDEST + 1.0) * (SKETCH / 2))
         self.sketch[min(max(place, 0), SKETCH - 1)] += 1
         self.sketched += 1

@@ -1,7 +1,6 @@
 """The panels: their numbers are the library's, and raw and calibrated look the same in all."""
 
 import datetime as dt
-import html
 import re
 from itertools import pairwise
 
@@ -19,6 +18,7 @@ from calibrant.report.figures import (
     ScoreMap,
 )
 from calibrant.report.figures.axes import logit_ends
+from calibrant.report.page import prose
 from calibrant.report.recalibration_page import shown_window
 from calibrant.report.style import BEFORE_AFTER, SERIES, show_number
 from calibrant.report.timeline import Timeline
@@ -42,7 +42,7 @@ def test_the_numbers_of_the_page_are_those_of_the_library(name):
         expected = [measure(scores, outcomes), measure(calibrated, outcomes)]
         assert cells(text, title) == [show_number(value, fine=True) for value in expected]
     for sentence in report.verdict.sentences:
-        assert html.escape(sentence) in text
+        assert prose(sentence) in text
 
 
 def test_distinct_values_are_no_measure():

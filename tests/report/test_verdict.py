@@ -131,7 +131,7 @@ def test_a_diagnosis_can_turn_the_verdict(monkeypatch):
         return Cause("What has arrived is not like what happened.", "cannot tell")
 
     monkeypatch.setattr(verdict, "CAUSES", (biased, *verdict.CAUSES))
-    report = report_of("late")
+    report = report_of.__wrapped__("late")
     assert seen[0][0] == "worse"
     assert np.median(seen[0][1]) == 2500
     assert report.verdict.word == "cannot tell"

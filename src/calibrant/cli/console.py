@@ -305,5 +305,5 @@ def show_episodes(found: dict[str, WatchReport], most: int = 10) -> None:
                 f", the last {most} of {left + most}" if left > 0 else ""
             )
             out.print("\n", table_of(title, each, most))
-    if any(each.episodes for each in found.values()):
+    if [each for each in found.values() if each.episodes]:
         say(f"\n{BIAS}", fold=True)

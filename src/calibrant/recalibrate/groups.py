@@ -595,14 +595,16 @@ class OwnStages:
 
     def begin_many(self, probabilities: Floats, estimates: Floats) -> list[OwnRound]:
         """Predict for rounds that begin together."""
-        means, owns = self.own._begin_many(probabilities, off_grid(len(estimates)))
+        means, owns = self.own._begin_many(probabilities, np.zeros(len(estimates), np.uint8))
         _, lasts = self.last._begin_many(self.pair.mix_many(estimates, means))
         return [OwnRound(*rounds) for rounds in zip(owns, lasts, strict=True)]
 
     def finish_many(self, begun: Sequence[OwnRound], estimates: Floats, outcomes: Floats) -> None:
         """Learn the outcomes of rounds that came together."""
         self.last._finish_many([each.last for each in begun], outcomes)
-        self.own._finish_many([each.own for each in begun], outcomes, off_grid(len(begun)))
+        self.own._finish_many(
+            [each.own for each in begun], outcomes, np.zeros(len(begun), np.uint8)
+        )
         for each, estimate, outcome in zip(
             begun, estimates.tolist(), outcomes.tolist(), strict=True
         ):
@@ -619,7 +621,7 @@ class OwnStages:
         """Learn a batch; the group's estimates were `predicted`, and would be `estimates` now."""
         owns = [each.own for each in begun]
         means = np.array([each.mean for each in owns])
-        self.own._finish_batch(owns, outcomes, placed=off_grid(len(begun)))
+        self.own._finish_batch(owns, outcomes, placed=np.zeros(len(begun), np.uint8))
         after = np.array([each.after or each.mean for each in owns])
         scores = self.pair.mix_many(estimates, after)
         self.pair.learn_batch(predicted, means, outcomes, dispersed)
@@ -639,7 +641,9 @@ class OwnStages:
         replace. `watched` takes the expected predictions in its second row.
         """
         given = None if smooth is None else smooth.copy()
-        own, _, _ = self.own._run_means(probabilities, outcomes, off_grid(len(estimates)), given)
+        own, _, _ = self.own._run_means(
+            probabilities, outcomes, np.zeros(len(estimates), np.uint8), given
+        )
         scores, shares = self.pair.run(estimates, own, outcomes)
         if smooth is not None and given is not None:
             smooth[0] = given[1] + shares * (smooth[1] - given[1])
@@ -653,11 +657,6 @@ class OwnStages:
     def scores(self, probabilities: Floats, estimates: Floats) -> Floats:
         """Return the scores that the last stage would get; changes nothing."""
         return self.pair.mix_many(estimates, self.own._look_many(probabilities)[1])
-
-
-def off_grid(rounds: int) -> npt.NDArray[np.uint8]:
-    """Return marks that send no round to the grid."""
-    return np.zeros(rounds, dtype=np.uint8)
 
 
 # -- saved groups ----------------------------------------------------------------------------------

@@ -106,8 +106,6 @@ MUST_HOLD: tuple[tuple[str, Callable[[Parts], Any]], ...] = (
      lambda s: s.timed != 0 or s.clock <= s.begun),
     ("no outcome is noted but of what waits for a deadline",
      lambda s: np.isnan(s.outcome[~s.waits])),
-    ("nothing was predicted, and no outcome came, after now",
-     lambda s: [np.isnan(each) | (each <= s.clock) for each in (s.at, s.arrived)]),
 )  # fmt: skip
 
 

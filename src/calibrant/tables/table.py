@@ -203,7 +203,7 @@ class Table:
 
 def check_names(names: Sequence[str], source: str, row: int | None = None) -> None:
     """Refuse two columns of one name: nobody could say which is meant."""
-    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    twice = sorted([name for name, count in Counter(names).items() if count > 1])
     if twice:
         raise InputError(
             f"every column needs a name of its own, but {listed(twice)} "

@@ -47,7 +47,7 @@ def test_views_agree_with_the_library(played):
     get = lambda path: played.http.get(f"/v1/streams/s{path}").json()  # noqa: E731
     found = get("")
     assert found["mean_prediction"] == card.mean_prediction
-    assert found["error"]["calibrated"] == card.ece
+    assert found["error"]["calibrated"] == pytest.approx(card.ece, rel=1e-12)
     assert found["evidence"] == {"raw": raw.evidence, "calibrated": monitor.evidence}
     assert (found["settled"], found["waiting"], found["groups"]) == (3500, 500, 1)
     assert found["verdict"]["raw"] == raw.state == "miscalibrated"

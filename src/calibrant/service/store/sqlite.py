@@ -131,11 +131,6 @@ class SqliteStore(Store):
             return f"{self.path} was replaced by another file: restart the service"
         return None
 
-    def _check_there(self) -> None:
-        lost = self.lost()
-        if lost is not None:
-            raise StoreError(lost)
-
     # -- the last row of each stream --------------------------------------------------------------
 
     @property
@@ -183,9 +178,16 @@ class SqliteStore(Store):
 
     @contextmanager
     def _errors(self, what: str) -> Iterator[None]:
-        """Turn the database's errors into ours, which name the file."""
+        """Turn the database's errors into ours, which name the file; refuse one that is lost.
+
+        It is looked for twice: what was written to a file without a name is not stored.
+        """
         try:
-            yield
+            for is_over in (False, True):
+                if (lost := self.lost()) is not None:
+                    raise StoreError(lost)
+                if not is_over:
+                    yield
         except sqlite3.Error as error:
             hint = ""
             if "malformed" in str(error) or "not a database" in str(error):
@@ -198,7 +200,6 @@ class SqliteStore(Store):
         if writer is None:
             raise StoreError(f"{self.path} is closed")
         with self._errors(what):
-            self._check_there()
             writer.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -207,7 +208,6 @@ class SqliteStore(Store):
                 if writer.in_transaction:
                     writer.execute("ROLLBACK")
                 raise
-            self._check_there()  # what was written to a file without a name is not stored
 
     def _execute(self, statement: str, parameters: Sequence[Any]) -> Any:
         return self._writer.execute(statement, parameters)
@@ -218,7 +218,6 @@ class SqliteStore(Store):
 
     def _rows(self, statement: str, *parameters: Any) -> Rows:
         with self._errors("read"):
-            self._check_there()
             reader = getattr(self._own, "reader", None)
             if reader is None:
                 reader = self._own.reader = self._connect(mode="ro")

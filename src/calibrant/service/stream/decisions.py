@@ -77,9 +77,7 @@ class Decisions:
         return self.decider.to_bytes()
 
 
-def decided(packed: bytes | None) -> dict[str, Any]:
-    """Return a decision as a client is answered; nothing where there is none."""
-    if packed is None:
-        return {}
+def decided(packed: bytes) -> dict[str, Any]:
+    """Return a decision as a client is answered."""
     act, chance = PACKED.unpack(packed)
     return {"act": act, "propensity": chance}

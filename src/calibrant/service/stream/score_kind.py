@@ -100,7 +100,7 @@ class Scores(Kind):
                 "raw": own,
                 "sequence": row.sequence,
                 "answer": answer,
-                **decided(row.predicted),  # type: ignore[typeddict-item]
+                **({} if row.predicted is None else decided(row.predicted)),
             }
             for (row, answer), own in zip(answers, raw, strict=True)
         ]
