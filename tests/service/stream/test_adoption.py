@@ -245,10 +245,9 @@ def test_without_the_state_it_was_made_of_a_stream_does_not_start(start, path, t
 def test_a_fleet_in_pieces_goes_on_in_a_database(start, databases, tmp_path, monkeypatch):
     """Adopted, played on, snapshots in pieces, a restart and the check: all on PostgreSQL."""
     from calibrant.service.store.postgres import PostgresStore  # noqa: PLC0415
-    from calibrant.service.stream import adoption, snapshots  # noqa: PLC0415
+    from calibrant.service.stream import snapshots  # noqa: PLC0415
 
-    for module in (adoption, snapshots):
-        monkeypatch.setattr(module, "PIECE", 5000)
+    monkeypatch.setattr(snapshots, "PIECE", 5000)
     monkeypatch.setattr(snapshots, "LARGE", 1)
     monkeypatch.setattr(snapshots, "SNAPSHOT_ROWS", 0)
     address = databases()
