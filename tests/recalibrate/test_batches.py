@@ -315,3 +315,16 @@ def test_a_function_must_score_rows():
         calibrated(0.5)
     with pytest.raises(ValueError, match="one score a row"):
         calibrated(lambda _: np.ones((2, 2)))(None)
+
+
+def test_a_single_outcome_of_a_group_is_learned_after_what_came_before():
+    """Outcomes of a batch wait for the rest of it; who looks in between makes no difference."""
+    players = [Recalibrator(seed=3), Recalibrator(seed=3)]
+    for player, looks in zip(players, (False, True), strict=True):
+        player.predict_many([0.2, 0.7, 0.4], ids=[0, 1, 2], by=["a", "a", "b"])
+        player.predict(0.6, id="single", by="a")
+        player.update_many([1, 0], ids=[0, 2])
+        if looks:
+            player.expected([0.5], by=["a"])
+        player.update(1, id="single")
+    assert players[0].to_bytes() == players[1].to_bytes()

@@ -166,6 +166,7 @@ class Groups:
             self.deferred.append(([pending], np.array([outcome])))
             whole._finish(first, outcome, placed=False)
             return
+        whole._catch_up()  # what came before is learned before
         if len(later) == 1:
             self.shared._finish(later[0], outcome)
         else:
