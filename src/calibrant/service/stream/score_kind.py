@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from calibrant import Fleet, Recalibrator
 from calibrant._kernels.rounds.round import Round
 from calibrant.service.problems import bad_value
-from calibrant.service.stream import models
 from calibrant.service.stream.decisions import decided
 from calibrant.service.stream.key_watch import KeyWatch
 from calibrant.service.stream.kinds import Answer, Answered, Inputs, Kind
@@ -92,7 +91,7 @@ class Scores(Kind):
         raw: list[Any] = [None] * len(answers)
         if self.name != "margin":
             raw = as_probabilities([row.score for row, _ in answers], self.name)
-        found: list[models.PredictionAnswer] = [
+        found: list[dict[str, Any]] = [
             {
                 "id": row.id,
                 "probability": row.probability,
