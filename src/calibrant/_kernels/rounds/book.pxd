@@ -61,7 +61,6 @@ cdef class Book:
     cdef int after_opening(self) except -1
     cdef int finish(self, object key, double outcome) except -1
     cdef int show_opened(self, list rounds) except -1
-    cdef object steps_of(self, list rounds, outcomes)
     cdef bint is_seen(self) noexcept
     cdef int tell(self, object key, Round r, double outcome) except -1
     cdef int add_finished(self, object name, double outcome) except -1

@@ -110,16 +110,17 @@ cdef list once_each(
     return once
 
 
-cdef bint shown_one(Book book, Round r, double outcome) except -1:
-    """Let the watcher see one step, if it takes numbers: arrays of one cost much more."""
+cdef int show_one(Book book, Round r, double outcome) except -1:
+    """Let the watcher see one step: as numbers if it takes them, for arrays of one cost much more."""
     watch_one = getattr(book.watcher, "watch_one", None)
     if watch_one is None:
-        return False
+        book.watcher.watch(Steps(book.rule, [r], np.array([outcome])))
+        return 0
     cdef object told = outcome, event = book.rule.events([r], told)
     if event is not told:  # of several classes, whether the named one was observed
         told = float(event[0])
     watch_one(r.number, r.as_raw(), r.as_expected(), told, book.rule.group_of(r))
-    return True
+    return 0
 
 
 cdef class Book:
@@ -424,7 +425,9 @@ cdef class Book:
         if self.rule.is_watched:
             self.rule.opened(rounds)
         if self.watcher is not None:
-            if len(rounds) != 1 or not shown_one(self, rounds[0], NAN):
+            if len(rounds) == 1:
+                show_one(self, rounds[0], NAN)
+            else:
                 self.watcher.watch(Steps(self.rule, rounds, np.full(len(rounds), NAN)))
         return 0
 
@@ -630,10 +633,18 @@ cdef class Book:
         """Learn an outcome that counts now."""
         if self.watcher is None or self.unseen is not None:
             self.rule.learn_one(r, outcome)
-            self.tell(key, r, outcome)
-            self.finish(key, outcome)
         else:
-            self.learn([key], [r], np.array([outcome]), None)
+            before = self.watcher.mark(1)
+            try:
+                if r is self.unnamed:  # it is predicted only now
+                    show_one(self, r, NAN)
+                show_one(self, r, outcome)
+                self.rule.learn_one(r, outcome)
+            except BaseException:
+                self.watcher.go_back(before)
+                raise
+        self.tell(key, r, outcome)
+        self.finish(key, outcome)
         return 0
 
     cdef int learn(self, list keys, list rounds, outcomes, order) except -1:
@@ -646,6 +657,8 @@ cdef class Book:
         cdef const double[::1] y
         cdef const Py_ssize_t[::1] of = order
         cdef list named = keys
+        if len(rounds) == 1:
+            return self.learn_one(keys[0], rounds[0], outcomes[0])
         ordered = outcomes
         before = None
         if self.watcher is not None and self.unseen is None:
@@ -654,35 +667,23 @@ cdef class Book:
             ordered = outcomes[order]
             if before is not None or self.is_seen():
                 named = [keys[of[i]] for i in range(len(rounds))]
-        y = ordered
         self.rule.reserve(len(rounds))
         try:
-            if before is not None and (
-                len(rounds) != 1 or rounds[0] is self.unnamed
-                or not shown_one(self, rounds[0], y[0])
-            ):
-                self.watcher.watch(self.steps_of(rounds, ordered))
-            if len(rounds) == 1:
-                self.rule.learn_one(rounds[0], y[0])
-            else:
-                self.rule.learn(rounds, ordered)
+            if before is not None:
+                self.watcher.watch(Steps(self.rule, rounds, ordered))
+            self.rule.learn(rounds, ordered)
         except BaseException:
             if before is not None:
                 self.watcher.go_back(before)
             raise
         if self.is_seen():
+            y = ordered
             for i in range(len(rounds)):
                 self.tell(named[i], rounds[i], y[i])
         y = outcomes
         for i in range(len(rounds)):
             self.finish(keys[i], y[i])
         return 0
-
-    cdef object steps_of(self, list rounds, outcomes):
-        """Return the steps that settle rounds; one without an id is predicted only now."""
-        if len(rounds) == 1 and rounds[0] is self.unnamed:
-            return Steps(self.rule, rounds * 2, np.array([NAN, outcomes[0]]))
-        return Steps(self.rule, rounds, outcomes)
 
     cdef bint is_seen(self) noexcept:
         """Whether somebody wants to see what is settled."""
