@@ -50,6 +50,39 @@ def every_class(rounds: int) -> Iterator[Played]:
             return np.asarray(inputs.calls.run(player, *parts, **more), dtype=float)
 
         yield Played(name, lambda cls=cls, given=arguments: cls(**given), recalibrate)
+    yield from others(np.clip(random.random(rounds), 0.01, 0.99), drift)
+
+
+def others(p: np.ndarray, y: np.ndarray) -> Iterator[Played]:
+    """What neither forecasts nor recalibrates: decisions, alarms and sums over p and y."""
+    from calibrant import Decider, Monitor  # noqa: PLC0415
+    from calibrant.measures import NumberScorecard, Scorecard  # noqa: PLC0415
+
+    def run(player, start, stop):
+        return np.asarray(player.run(p[start:stop], y[start:stop]), dtype=float)
+
+    def trace(player, start, stop):
+        return player.trace(p[start:stop], y[start:stop])
+
+    def add(player, start, stop):
+        player.extend(p[start:stop], y[start:stop])
+        return np.array([*player.summary().values()], dtype=float)
+
+    def add_numbers(player, start, stop):
+        rows = np.sort(np.column_stack([p, p**2, y])[start:stop], axis=1)
+        player.extend(rows, (p - y)[start:stop])
+        return np.array([player.pinball, player.error])
+
+    costs = {"cost_of_acting": 1.0, "cost_of_missing": 5.0}
+    for asked in costs, {"budget": 0.1, "per": 100}, {"precision": 0.7}, {"recall": 0.8}:
+        name = f"Decider {next(iter(asked))}"
+        yield Played(name, lambda asked=asked: Decider(**asked, explore=0.05, seed=7), run)
+    for ahead in 1, 5:
+        yield Played(
+            f"Monitor ahead={ahead}", lambda ahead=ahead: Monitor(1000, ahead=ahead), trace
+        )
+    yield Played("Scorecard", lambda: Scorecard(window=100), add)
+    yield Played("NumberScorecard", lambda: NumberScorecard([0.1, 0.5, 0.9]), add_numbers)
 
 
 def saved() -> dict[str, bytes]:

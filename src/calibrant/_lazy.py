@@ -7,13 +7,17 @@ from importlib import import_module
 from typing import Any
 
 
-def names_from(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package whose names live in these modules of it."""
+def names_from(
+    package: str, homes: Mapping[str, str]
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__all__`, `__getattr__`, `__dir__` of a package whose names live in its modules."""
+    home = {name: module for module, names in homes.items() for name in names.split()}
 
     def look_up(name: str) -> Any:
-        for module, names in homes.items():
-            if name in names.split():
-                return getattr(import_module(f"{package}.{module}"), name)
+        if name in home:
+            return getattr(import_module(f"{package}.{home[name]}"), name)
+        if name in homes:
+            return import_module(f"{package}.{name}")
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    return look_up
+    return list(home), look_up, lambda: sorted({*home, *homes, *vars(import_module(package))})

@@ -26,5 +26,4 @@ HOMES = {
     "columns": "Columns Finding Sample",
     "table": "check_columns refuse",
 }
-__all__ = [name for names in HOMES.values() for name in names.split()]
-__getattr__ = names_from(__name__, HOMES)
+__all__, __getattr__, __dir__ = names_from(__name__, HOMES)

@@ -116,5 +116,4 @@ HOMES = {
     "smooth_ece": "smece",
     "truthful": "subsampled_smooth_calibration subsampled_step_calibration two_bin_calibration",
 }
-__all__ = [name for names in HOMES.values() for name in names.split()]
-__getattr__ = names_from(__name__, HOMES)
+__all__, __getattr__, __dir__ = names_from(__name__, HOMES)

@@ -11,9 +11,26 @@ scores, with the kernels `class_mixture` and `class_rule`.
 `calibrant.testing.check_recalibrator` is the contract that all of them keep.
 """
 
-from calibrant.recalibrate.calling import calibrated as calibrated
-from calibrant.recalibrate.distribution import Distribution as Distribution
-from calibrant.recalibrate.frames import recalibrate_frame as recalibrate_frame
-from calibrant.recalibrate.multiclass import MulticlassRecalibrator as MulticlassRecalibrator
-from calibrant.recalibrate.numbers import NumberRecalibrator as NumberRecalibrator
-from calibrant.recalibrate.recalibrator import Recalibrator as Recalibrator
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calibrant._lazy import names_from
+
+if TYPE_CHECKING:
+    from calibrant.recalibrate.calling import calibrated as calibrated
+    from calibrant.recalibrate.distribution import Distribution as Distribution
+    from calibrant.recalibrate.frames import recalibrate_frame as recalibrate_frame
+    from calibrant.recalibrate.multiclass import MulticlassRecalibrator as MulticlassRecalibrator
+    from calibrant.recalibrate.numbers import NumberRecalibrator as NumberRecalibrator
+    from calibrant.recalibrate.recalibrator import Recalibrator as Recalibrator
+
+HOMES = {
+    "calling": "calibrated",
+    "distribution": "Distribution",
+    "frames": "recalibrate_frame",
+    "multiclass": "MulticlassRecalibrator",
+    "numbers": "NumberRecalibrator",
+    "recalibrator": "Recalibrator",
+}
+__all__, __getattr__, __dir__ = names_from(__name__, HOMES)

@@ -40,7 +40,7 @@ SERIES = (
     Series("#5a5a5a", (0, (2, 3)), "X"),
 )
 
-#: A model's scores and what became of them look the same in every figure of a page.
+#: A model's scores and what became of them look the same in every figure, by these names.
 BEFORE_AFTER = {"raw": SERIES[1], "calibrated": SERIES[0]}
 
 #: What each colour becomes on a dark page.
@@ -66,8 +66,8 @@ SETTINGS: dict[str, Any] = {
 
 
 def look_of(looks: Mapping[str, Series], name: str, position: int) -> Series:
-    """Return how a series looks: as `looks` says or, where it does not, by its position."""
-    return looks.get(name, SERIES[position % len(SERIES)])
+    """Return how a series looks: as `looks` says or, where it does not, by name or position."""
+    return (BEFORE_AFTER | dict(looks)).get(name, SERIES[position % len(SERIES)])
 
 
 class Drawable(Protocol):

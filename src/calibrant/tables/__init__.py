@@ -43,5 +43,4 @@ HOMES = {
     "table": "Column Table",
     "writing": "write",
 }
-__all__ = [name for names in HOMES.values() for name in names.split()]
-__getattr__ = names_from(__name__, HOMES)
+__all__, __getattr__, __dir__ = names_from(__name__, HOMES)
