@@ -1,4 +1,4 @@
-"""The three figures of the README and the docs.
+"""The figures of the README and the docs.
 
 ``python -m benchmarks figures`` writes them into docs/figures/. They have a background of their
 own, so that they can be read on a dark page too.
@@ -7,13 +7,21 @@ own, so that they can be read on a dark page too.
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from benchmarks.error import ADVERSARIES, FAMILIES
 from calibrant import Epoch, Interval, Recalibrator, Restarting, Zoom
 from calibrant.experiments.panels import panels
 from calibrant.forecasters.rivals import FosterHart
 from calibrant.measures import cal2
-from calibrant.report.figures import ErrorGrowth, ReliabilityDiagram, Slope, WinnerMap
+from calibrant.recalibrate import recalibrate_frame
+from calibrant.report.figures import (
+    ErrorGrowth,
+    ErrorThroughTime,
+    ReliabilityDiagram,
+    Slope,
+    WinnerMap,
+)
 from calibrant.report.style import as_svg
 from calibrant.streams import drift, iid, load, play
 
@@ -34,12 +42,26 @@ GROWTH = {
 }
 
 
+def flights():
+    """Return the error of a drifting model through time, before and after; as on docs/index.md."""
+    stream = load("nycflights")
+    columns = {"t": stream.times, "score": stream.scores, "outcome": stream.outcomes}
+    done = recalibrate_frame(
+        pl.DataFrame({**columns, **stream.columns}), score="score", outcome="outcome", time="t",
+        available="landed", due="due", silence=1, seed=7,
+    )  # fmt: skip
+    return ErrorThroughTime.from_several(
+        {"raw": stream.scores, "calibrated": done["calibrated"]}, stream.outcomes,
+        measure="ece", window=4000,
+    )  # fmt: skip
+
+
 def recalibrated():
-    """Return the scores of a drifting model, before and after."""
-    flights = load("nycflights")
-    calibrated = Recalibrator(seed=7).run(flights.scores, flights.outcomes)
+    """Return the same scores in a reliability diagram, outcomes known at once."""
+    stream = load("nycflights")
+    calibrated = Recalibrator(seed=7).run(stream.scores, stream.outcomes)
     return ReliabilityDiagram.from_several(
-        {"the model's scores": flights.scores, "recalibrated": calibrated}, flights.outcomes
+        {"raw": stream.scores, "calibrated": calibrated}, stream.outcomes
     )
 
 
@@ -89,6 +111,7 @@ def game_error(make, adversary, horizon, seed):
 
 
 FIGURES = {
+    "flights": flights,
     "recalibrated": recalibrated,
     "error-against-rounds": growth,
     "who-wins-where": winners,
