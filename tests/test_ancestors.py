@@ -29,8 +29,8 @@ def exported_classes():
     return {
         each
         for module in public_modules()
-        for each in (getattr(module, name) for name in dir(module) if name[0] != "_")
-        if inspect.isclass(each) and each.__module__.startswith("calibrant.")
+        for name, each in inspect.getmembers(module, inspect.isclass)
+        if name[0] != "_" and each.__module__.startswith("calibrant.")
     }
 
 

@@ -30,8 +30,8 @@ def test_the_table_names_every_public_forecaster():
     public = {
         value
         for module in (calibrant, calibrant.forecasters, calibrant.forecasters.rivals)
-        for value in vars(module).values()
-        if inspect.isclass(value) and issubclass(value, Forecaster) and value is not Forecaster
+        for _, value in inspect.getmembers(module, inspect.isclass)
+        if issubclass(value, Forecaster) and value is not Forecaster
     }
     assert public == {cls for cls, _ in FORECASTERS}
 

@@ -17,8 +17,8 @@ def test_the_table_names_every_public_recalibrator():
     public = {
         value
         for module in (calibrant, calibrant.recalibrate, calibrant.recalibrate.rivals)
-        for value in vars(module).values()
-        if inspect.isclass(value) and hasattr(value, "expire")
+        for _, value in inspect.getmembers(module, inspect.isclass)
+        if hasattr(value, "expire")
     } - {Rival, calibrant.Decider}  # what acts does not predict
     assert public == {cls for cls, _, _ in RECALIBRATORS}
 
