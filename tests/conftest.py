@@ -22,6 +22,13 @@ def pytest_configure():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave empty what pages draw, which takes seconds: tests/report looks at figures."""
+    empty = '<svg role="img" aria-label="{1}" id="{0}"></svg>'.format
+    monkeypatch.setattr("calibrant.report.page.inline_svg", lambda _, name, alt: empty(name, alt))
+
+
 def pytest_addoption(parser):
     message = "run one case of each test, and none that is marked slow or long"
     parser.addoption("--quick", action="store_true", help=message)

@@ -41,9 +41,9 @@ def page_id(page):
     return str(page.relative_to(ROOT))
 
 
-def every_page(*pages):
+def every_page(*pages, slow=SLOW):
     """Run a test with each of these pages."""
-    marks = {name: [pytest.mark.slow] for name in SLOW}
+    marks = {name: [pytest.mark.slow] for name in slow}
     return pytest.mark.parametrize(
         "page",
         [pytest.param(page, marks=marks.get(page_id(page), [])) for page in pages],
@@ -78,7 +78,7 @@ def contracts(monkeypatch):
         monkeypatch.setattr(calibrant.testing, name, check)
 
 
-@every_page(*PAGES)
+@every_page(*PAGES, slow=SLOW | {"README.md"})  # its command plays all flights
 def test_commands_on_pages(page, tmp_path, monkeypatch):
     """A console block is a command after each `$ `, and what it prints."""
     monkeypatch.chdir(tmp_path)

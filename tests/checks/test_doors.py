@@ -14,6 +14,8 @@ from calibrant.cli import app
 from calibrant.recalibrate import recalibrate_frame
 from calibrant.report import recalibration
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 ROWS = 2_000
 
 

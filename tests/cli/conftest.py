@@ -1,5 +1,7 @@
 """The command line in this process, and as a program of its own."""
 
+import gzip
+import itertools
 import os
 import subprocess
 import sys
@@ -41,6 +43,16 @@ def program(tmp_path):
         )  # fmt: skip
 
     return start
+
+
+@pytest.fixture(scope="session")
+def first_flights(tmp_path_factory, pytestconfig):
+    """A file of the first rows of the flights, and their number; tests/test_examples.py plays all."""
+    bundled = pytestconfig.rootpath / "src" / "calibrant" / "data" / "nycflights.csv.gz"
+    path, count = tmp_path_factory.mktemp("flights") / "nycflights.csv", 30_000
+    with gzip.open(bundled, "rt") as rows:
+        path.write_text("".join(itertools.islice(rows, 1 + count)))
+    return path, count
 
 
 @pytest.fixture

@@ -116,6 +116,7 @@ def test_groups_have_a_table(calibrant, scores, scored):
     assert table.index("north") < table.index("south")  # the larger one first
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_groups_may_be_called_anything(calibrant, scores, tmp_path):
     odd = ["[bold]", "[/]", ":smile:", "<b>&"]
     lines = scores.read_text().splitlines()
@@ -281,14 +282,16 @@ def test_a_new_name_for_the_column(calibrant, scores, tmp_path):
     assert (tmp_path / "o.csv").read_text().splitlines()[0].endswith(",p")
 
 
-def test_the_bundled_stream_of_make_run(calibrant, request):
-    """The main job of the README: the flights, before and after."""
-    path = request.config.rootpath / "src" / "calibrant" / "data" / "nycflights.csv.gz"
+def test_the_bundled_stream_of_make_run(calibrant, first_flights):
+    """The main job of the README: flights, before and after."""
+    path, count = first_flights
     result = calibrant("recalibrate", path, *NAMES, "--time", "t")
     assert result.exit_code == 0, result.stderr
     flights = load("nycflights")
     raw, after = figures_of(result.stdout, "Brier score")
-    assert raw == pytest.approx(brier(flights.scores, flights.outcomes), abs=1e-4)
+    assert raw == pytest.approx(
+        brier(flights.scores[:count], flights.outcomes[:count]), abs=1e-4
+    )
     # Rows of one time are predicted together: an outcome is known to rows of later times only.
     told = calibrant("recalibrate", path, *NAMES, "--time", "t", "--available", "t", "--json")
     assert after == pytest.approx(json.loads(told.stdout)["calibrated"]["brier"], abs=1e-4)

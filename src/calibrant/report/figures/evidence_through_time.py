@@ -91,6 +91,8 @@ class EvidenceThroughTime:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the evidence, on `ax` or on new axes, and return the axes."""
+        from matplotlib.ticker import NullLocator  # noqa: PLC0415
+
         with styled():
             ax = ax or new_axes()
             label = "episode, onset to end"
@@ -114,6 +116,7 @@ class EvidenceThroughTime:
                 marker="v", linestyle="", markersize=4, clip_on=False, zorder=4,
             )  # fmt: skip
             ax.set_yscale("log")
+            ax.yaxis.set_minor_locator(NullLocator())  # hundreds, slow to draw
             ax.set_ylim(FOOT, self.threshold * 3)
             ax.set_ylabel("evidence against calibration")
             ax.yaxis.set_major_formatter(short_number)
