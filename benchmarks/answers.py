@@ -47,11 +47,11 @@ def log_loss(p, y):
 
 
 def retrained(say):
-    """Return the log loss above the truth after a new model came: state kept, and begun anew."""
+    """Return the log loss above the truth after a new model came: state kept, and a new one."""
     rows = []
     for label, (old, new) in MODELS.items():
         say(f"retrained: {label}")
-        excess = {"as it is": [], "kept": [], "anew": []}
+        excess = {"as it is": [], "kept": [], "new": []}
         for seed in range(SEEDS):
             random = np.random.default_rng([SEED, seed])
             x, y = world(random, BEFORE + max(AFTER))
@@ -61,7 +61,7 @@ def retrained(say):
             s, outcomes, truth = then[BEFORE:], y[BEFORE:], sigmoid(x[BEFORE:])
             predicted = {
                 "as it is": s, "kept": kept.run(s, outcomes),
-                "anew": Recalibrator(seed=seed).run(s, outcomes),
+                "new": Recalibrator(seed=seed).run(s, outcomes),
             }  # fmt: skip
             for name, p in predicted.items():
                 above = log_loss(np.clip(p, 1e-9, 1 - 1e-9), outcomes) - log_loss(truth, outcomes)
@@ -98,11 +98,11 @@ def helps(say):
 
 def tables(say):
     head = ["the new model's scores are"]
-    head += [f"{name}, {size:,}" for size in AFTER for name in ("as they are", "kept", "anew")]
+    head += [f"{name}, {size:,}" for size in AFTER for name in ("as they are", "kept", "new")]
     yield table(RETRAINED, head, retrained(say)) + (
         f"\nThe log loss above that of the true probabilities in the first 200, 1,000 and 5,000 "
         f"outcomes after a new model came: its scores as they are, a state that was kept from "
-        f"{BEFORE:,} outcomes of the old model, and one that was begun anew; the mean of {SEEDS} "
+        f"{BEFORE:,} outcomes of the old model, and a new one; the mean of {SEEDS} "
         "streams.\n"
     )
     sizes = [f"{size:,} outcomes" for size in SIZES]

@@ -174,7 +174,7 @@ def random_policy(rounds, random):
 
 
 def changed_policy(policy, rounds, random):
-    """Return a policy with one part of one phase drawn anew, or with a phase more."""
+    """Return a policy with one part of one phase redrawn, or with a phase more."""
     changed = [dict(phase) for phase in policy]
     fresh, at = random_phase(rounds, random), random.integers(len(policy))
     if len(policy) < 4 and random.random() < 0.1:

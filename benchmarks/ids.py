@@ -85,7 +85,7 @@ def stretches(play, rows):
 
 
 def contenders():
-    """Return what is timed, by name: the limit, how many rows, and what starts anew."""
+    """Return what is timed, by name: the limit, how many rows, and what starts over."""
     scores, outcomes = scored(ROWS)
     few = scores.tolist()[: ONE_BY_ONE + LATE], outcomes.tolist()[: ONE_BY_ONE + LATE]
     names, numbers = [f"row {row}" for row in range(ROWS)], np.arange(ROWS)

@@ -51,7 +51,7 @@ def random_route(rounds, random):
 
 
 def changed_route(route, rounds, random):
-    """Return a route with one or two parts drawn anew, or moved a little."""
+    """Return a route with one or two parts redrawn, or moved a little."""
     changed = dict(route)
     for name in random.choice(PARTS, size=random.integers(1, 3), replace=False).tolist():
         if isinstance(route[name], float) and route[name] and random.random() < 0.6:

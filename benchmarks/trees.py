@@ -48,7 +48,7 @@ def random_policy(rounds, random):
 
 
 def changed_tree(tree, random):
-    """Return a tree with one place changed: a threshold moved, or a branch drawn anew."""
+    """Return a tree with one place changed: a threshold moved, or a branch redrawn."""
     if isinstance(tree, str) or random.random() < 0.2:
         return random_tree(random, depth=2)
     feature, threshold, below, above = tree

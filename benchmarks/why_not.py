@@ -1,6 +1,6 @@
 """What a team could use instead of a Recalibrator, on scores that are wrong in different ways.
 
-A map that scikit-learn's CalibratedClassifierCV fits once, maps that are fitted anew every 500
+A map that scikit-learn's CalibratedClassifierCV fits once, maps that are refitted every 500
 rounds, and river's logistic regression on the logit of the score, which is Platt scaling online:
 river has no calibration of its own. All see the same scores and the same outcomes at the same
 time. The map that is fitted once learns from the first 5,000 outcomes; measured is what comes

@@ -171,7 +171,7 @@ BAD = {
     "numbers.json": ("[1, 0]", "write one object a line, or one array"),
     "empty.json": ("[]", "the array is empty"),
     "cut.json": ('[{"score": 0.5', "is not a whole JSON array"),
-    "key twice.json": ('[{"y": 1, "y": 0}]', "'y' comes again"),
+    "key twice.json": ('[{"y": 1, "y": 0}]', "duplicate key 'y'"),
     "cut.csv.bz2": (bz2.compress(PLAIN.encode())[:-3], "the file is cut short"),
     "cut.csv.xz": (lzma.compress(PLAIN.encode())[:-3], "the file is cut short"),
     "cut.csv.zst": (packed_zstd(PLAIN)[:-3], "the file is cut short"),

@@ -29,8 +29,17 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not set(MADE) & set(page.parents)),
 ]
-#: Pages that play all 80,000 flights again and again.
-SLOW = {"docs/tutorials/flights.md", "docs/tutorials/monitor.md"}
+#: Pages that take some seconds: they play all flights, draw many figures or fit models.
+SLOW = {
+    "docs/commandline.md",
+    "docs/integrations.md",
+    "docs/report.md",
+    "docs/start/scores.md",
+    "docs/tutorials/fivethirtyeight.md",
+    "docs/tutorials/flights.md",
+    "docs/tutorials/monitor.md",
+    "docs/tutorials/months.md",
+}
 #: Pages whose Python needs a service or Spark: tests/service runs the former.
 ELSEWHERE = {"docs/clients.md", "docs/spark.md"}
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

@@ -13,7 +13,7 @@ from calibrant.measures import Scorecard
 
 pytestmark = pytest.mark.long
 
-BLOBS = 1200
+BLOBS = 2500
 
 
 def test_forged_states_are_refused_or_can_be_played():

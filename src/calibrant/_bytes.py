@@ -95,7 +95,7 @@ def unpack(
     try:
         return _parse(content, header_length, from_json)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"the saved {what} makes no sense: {error}") from None
+        raise ValueError(f"the saved {what} is invalid: {error}") from None
 
 
 def _parse(

@@ -108,7 +108,7 @@ class Savable:
             restored = cls(**saved.parameters)
             restored._load(saved.rounds, saved.state)
         except (KeyError, OverflowError, TypeError) as error:
-            raise ValueError(f"the saved {cls.__name__} makes no sense: {error}") from None
+            raise ValueError(f"the saved {cls.__name__} is invalid: {error}") from None
         return restored
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -31,6 +31,18 @@ def calibrant(monkeypatch):
     return invoke
 
 
+@pytest.fixture(autouse=True)
+def figures(request):
+    """Leave pages without figures, unless a test asks for them by `drawn`."""
+    if "drawn" not in request.fixturenames:
+        request.getfixturevalue("undrawn")
+
+
+@pytest.fixture
+def drawn():
+    """Ask for pages with figures."""
+
+
 @pytest.fixture
 def program(tmp_path):
     """Start the installed program, with pipes, in an empty folder."""
@@ -47,7 +59,7 @@ def program(tmp_path):
 
 @pytest.fixture(scope="session")
 def first_flights(tmp_path_factory, pytestconfig):
-    """A file of the first rows of the flights, and their number; tests/test_examples.py plays all."""
+    """A file of the first flights, and their number; tests/test_examples.py plays all."""
     bundled = pytestconfig.rootpath / "src" / "calibrant" / "data" / "nycflights.csv.gz"
     path, count = tmp_path_factory.mktemp("flights") / "nycflights.csv", 30_000
     with gzip.open(bundled, "rt") as rows:

@@ -173,7 +173,7 @@ def piped(calibrant, lines, *options):
 
 
 def test_a_pipe_measures_beyond_an_id_that_is_never_answered(calibrant):
-    """Rule 20: a held round that waits for ever does not stand in the way of the others."""
+    """Rule 20: a held round that waits forever does not stand in the way of the others."""
     answered = [
         line
         for id_, y in ((1, 1), (2, 0), (3, 0))

@@ -17,7 +17,7 @@ def interval_by_hand(outcomes, T, sign):
     """Return the points and weights of every round of `Interval` at its fixed first rate.
 
     With sign = 1 experts learn from gains. With -1 they are fed the paper's l as losses, as it is
-    printed: the forecaster then predicts 1 for ever. Normalising changes nothing at a fixed rate,
+    printed: the forecaster then predicts 1 forever. Normalising changes nothing at a fixed rate,
     and predictions keep 1/(T + 1) away from 0 and 1, so that PKLCal is finite.
     """
     N = math.ceil(math.cbrt(T))

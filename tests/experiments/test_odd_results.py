@@ -61,7 +61,7 @@ def test_nothing_but_infinite_errors(tmp_path):
     words, figures = page_of(
         tmp_path, ["k29", "aosa"], ["iid:mean=0.05"], [900, 1000], 2, ["klcal"]
     )
-    assert "Mean KLCal is infinite for all, on every stream: nobody wins." in words
+    assert "Mean KLCal is infinite for all, on every stream: there is no winner." in words
     # Through time, the first rounds can be drawn.
     assert figures == {"who-wins-where", "reliability", "error-through-time"}
 

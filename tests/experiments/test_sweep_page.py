@@ -337,6 +337,7 @@ def test_every_figure_is_a_file_too(reported):
     assert all(content.startswith((b"\x89PNG", b"<?xml")) for content in files.values())
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_same_report_again(folder, reported):
     for name in ("report.html", "figures/points.svg"):
         assert not (folder / name).exists()

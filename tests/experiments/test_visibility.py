@@ -115,7 +115,7 @@ def test_the_cap_of_msmwc():
     refined = row(
         kind="refined", constants="paper", situation="C of order T", theorem="cal1_better"
     )
-    assert cap_end(refined) > T  # which starts anew with every epoch
+    assert cap_end(refined) > T  # which starts over with every epoch
 
 
 def test_everything_else_shows_everywhere():

@@ -79,7 +79,7 @@ def test_a_fork_waits_for_no_lock_while_it_keeps_others():
     threads = [threading.Thread(target=work, daemon=True) for _ in range(2)]
     for thread in threads:
         thread.start()
-    faulthandler.dump_traceback_later(120, exit=True)  # a fork that waits for ever cannot fail
+    faulthandler.dump_traceback_later(120, exit=True)  # a fork that waits forever cannot fail
     try:
         for _ in range(40):
             child = os.fork()

@@ -154,7 +154,7 @@ GOOD = {"s": [0.1, 0.2, 0.3], "y": [1, 0, 1], "t": [1, 2, 3], "k": [2, 3, 4], "g
         ({"s": [0.1, float("inf"), 0.3]}, {"kind": "margin"}, "row 2, column 's': got inf"),
         ({"y": [1, 0, 2]}, {}, "row 3, column 'y': got 2, must be a number in"),
         ({"y": ["1", "0", "1"]}, {}, "row 1, column 'y': got '1'"),
-        ({"g": ["a", "b", "a"]}, {"id": "g"}, "row 3, .* 'a' comes again; it was there in row 1"),
+        ({"g": ["a", "b", "a"]}, {"id": "g"}, "row 3, .*duplicate id 'a', first seen in row 1"),
         ({"g": ["a", None, "b"]}, {"id": "g"}, "row 2, column 'g': the id is missing"),
         ({"g": ["a", None, "b"]}, {"by": "g"}, "row 2, column 'g': the group is missing"),
         ({"g": [0.5, 0.5, 1.5]}, {"by": "g"}, "row 1, column 'g': a group must be a string"),

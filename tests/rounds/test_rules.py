@@ -237,7 +237,7 @@ NOT_STEPS = [
     ({"silence": SILENT, "after": 10}, {}, "needs? (an id|ids)"),
     ({"silence": SILENT}, {"id_": 1}, "needs a deadline"),
     ({"silence": SILENT}, {"id_": 1, "due": 5}, "needs the time of the prediction"),
-    ({"silence": SILENT, "after": 1}, {"id_": 1, "at": 1e17}, "cannot be told from its prediction"),
+    ({"silence": SILENT, "after": 1}, {"id_": 1, "at": 1e17}, "equals the time of its prediction"),
     ({"silence": SILENT, "after": 10}, {"id_": "taken"}, "predicted already"),
     ({}, {"id_": 1, "at": 1, "due": 5}, "due needs silence or hold"),
     ({}, {"id_": 1, "due": 5}, "due needs silence or hold"),
@@ -585,7 +585,7 @@ def test_an_expired_id_that_is_used_again_has_a_deadline_of_its_own(player):
 
 @play(*EVERY)
 def test_all_ids_can_be_forgotten(player):
-    """Rule 13: what waits is given up, and counted."""
+    """Rule 13: pending predictions are dropped, and counted."""
     player = player()
     player.predict_many(["a", "b"])
     player.update(EVENT, "a")

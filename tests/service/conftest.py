@@ -23,6 +23,12 @@ uvicorn.server.asyncio = SimpleNamespace(
 )
 
 
+@pytest.fixture(autouse=True)
+def no_sync(monkeypatch):
+    """Do not wait for the disk: no test takes the power away."""
+    monkeypatch.setattr("calibrant.service.store.sqlite.SYNCHRONOUS", "OFF")
+
+
 class Running:
     """A started service and its client."""
 

@@ -125,7 +125,7 @@ def test_a_file_and_a_data_frame_give_the_same_columns(tmp_path, make):
     [
         ("b,0.25", "b,1.25", "line 3, column 's': got 1.25, must be a number in"),
         ("b,0.25", "b,", "line 3, column 's': the value is missing"),
-        ("b,", "a,", "line 3, column 'key': the id 'a' comes again; it was there in line 2"),
+        ("b,", "a,", "line 3, column 'key': duplicate id 'a', first seen in line 2"),
         ("b,", " ,", "line 3, column 'key': the id is missing"),
         ("south", "", "line 3, column 'place': the group is missing"),
         ("2024-01-02,,", "soon,,", "line 3, column 't': got 'soon'"),

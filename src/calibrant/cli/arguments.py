@@ -15,8 +15,8 @@ Source = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="CSV, JSON or Parquet, also packed (.gz, .bz2, .xz, .zst); - for a pipe; or the name "
-        "of a stream that comes with calibrant, such as nycflights.",
+        help="CSV, JSON or Parquet, possibly compressed (.gz, .bz2, .xz, .zst); - for a pipe; or "
+        "the name of a stream that comes with calibrant, such as nycflights.",
     ),
 ]
 OutcomeColumn = Annotated[
@@ -70,7 +70,7 @@ Allow = Annotated[
     str | None,
     typer.Option(
         metavar="CHECKS",
-        help="Checks that you answer for, by name, with commas: leak.auc,lopsided.",
+        help="Checks to allow, comma-separated: leak.auc,lopsided.",
     ),
 ]
 Sort = Annotated[

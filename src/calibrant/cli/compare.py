@@ -34,7 +34,7 @@ from calibrant.experiments.winners import in_sentences
 from calibrant.report.style import show_number
 from calibrant.streams.named import length
 
-SPECS = "Several with commas between them, or the option repeated."
+SPECS = "Comma-separated, or repeat the option."
 FAILED = 1
 MOST_LINES = 30
 MOST_ROUNDS = 10**12
@@ -76,7 +76,7 @@ def compare(
         ),
     ] = ["all"],  # noqa: B006
     horizons: Annotated[
-        list[str], typer.Option(metavar="N", help="Numbers of rounds, with commas between them.")
+        list[str], typer.Option(metavar="N", help="Numbers of rounds, comma-separated.")
     ] = ["1000,3000,10000"],  # noqa: B006
     seeds: Annotated[int, typer.Option(metavar="N", help="How many seeds: 0, 1, ...")] = 20,
     measures: Annotated[
@@ -108,7 +108,7 @@ def compare(
     time: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=OWN, metavar="COL", help="Column of when each row was predicted."
+            rich_help_panel=OWN, metavar="COL", help="Column of the time of each prediction."
         ),
     ] = None,
     available: Annotated[

@@ -1,4 +1,4 @@
-"""``calibrant compare FILE``: calibrant beside what others do, on scores or numbers of one's own.
+"""``calibrant compare FILE``: calibrant beside what others do, on your own scores or numbers.
 
 Every method is given the same rows, and each outcome when it became known. Nothing is chosen after
 the fact but the best of the others.

@@ -28,16 +28,20 @@ Cost = Annotated[
 Budget = Annotated[str | None, option("SHARE", "Act on this share of the rows: 1%, or 0.01.")]
 Per = Annotated[
     str | None,
-    option("ROWS|SPAN", "Keep --budget in every so many rows (10,000), or so much time (1d)."),
+    option(
+        "ROWS|SPAN",
+        "Keep --budget within every window of this many rows (10,000) or this time (1d).",
+    ),
 ]
 Precision = Annotated[
-    str | None, option("SHARE", "Act as often as this share of the acts can be events.")
+    str | None, option("SHARE", "Act as often as possible while this share of the acts are events.")
 ]
 Recall = Annotated[
-    str | None, option("SHARE", "Act as seldom as this share of the events can be acted on.")
+    str | None,
+    option("SHARE", "Act as rarely as possible while this share of the events is caught."),
 ]
 Explore = Annotated[
-    str | None, option("SHARE", "Act on this share of the other rows too; --recall takes 2%.")
+    str | None, option("SHARE", "Also act on this share of the other rows; 2% with --recall.")
 ]
 
 

@@ -82,7 +82,7 @@ LATE = (
     "The others know nothing of late outcomes: each is given the outcomes in the order in which "
     "they arrive, and its prediction of the next one stands until then."
 )
-AFRESH = "The others begin anew with this file."
+AFRESH = "The others start over with this file."
 #: Forecasts after the last outcome that are listed in the terminal.
 MOST_FOLLOWING = 10
 

@@ -137,7 +137,7 @@ def recalibrate(
         typer.Option(
             metavar="COLS",
             help="Columns of the scores of several classes, in place of --score: a,b,c, or p_* for "
-            "all that begin so. The outcome is then the name of a class.",
+            "all that start with p_. The outcome is then the name of a class.",
         ),
     ] = None,
     forecast: Annotated[
@@ -161,7 +161,7 @@ def recalibrate(
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="Column of when each score was given, in order."),
+        typer.Option(metavar="COL", help="Column of the time of each score, in order."),
     ] = None,
     available: Annotated[
         str | None,
@@ -504,7 +504,7 @@ def with_columns(
 
 
 def assumed(options: RecalibrateOptions) -> str:
-    """Return what is taken for granted of rows whose times are told, but not those of outcomes."""
+    """Return what is taken for granted of rows whose times are given, but not those of outcomes."""
     if options.time is None or options.available is not None:
         return ""
     if options.silence is not None or options.hold is not None:
@@ -618,7 +618,7 @@ def recalibrate_chunks(options: RecalibrateOptions) -> None:
         "rows without an outcome": 0 if options.id or options.silence is not None
         else counted.missing,
         AFTER: counted.after,
-        "predictions given up because too many waited": learner.expired,
+        "predictions expired because too many were pending": learner.expired,
     }  # fmt: skip
     read = f"{options.source}: {counted.rows:,} rounds"
     if isinstance(learner, Fleet):

@@ -67,7 +67,7 @@ def answer_scores(
             if options.silence is not None
             else "outcomes that never arrived",
         ),
-        (pipe.recalibrator.expired, "predictions given up because too many waited"),
+        (pipe.recalibrator.expired, "predictions expired because too many were pending"),
     ):
         if count:
             console.note(f"{what}: {count:,}")

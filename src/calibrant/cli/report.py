@@ -16,9 +16,9 @@ def report(
         typer.Argument(metavar="FOLDER", help="Where compare or reproduce left its results."),
     ],
 ) -> None:
-    """Make one page and its figures of the results in FOLDER.
+    """Write a page with figures from the results in FOLDER.
 
-    FOLDER/report.html needs nothing but itself: send it, print it, open it offline. Each figure
+    FOLDER/report.html is self-contained: send it, print it, open it offline. Each figure
     is also written as FOLDER/figures/NAME.png and NAME.svg.
     """
     with console.clean_end():

@@ -24,7 +24,8 @@ StoreFile = Annotated[
     ),
 ]
 Config = Annotated[
-    Path | None, typer.Option(metavar="FILE.toml", help="Settings, below flags and CALIBRANT_...")
+    Path | None,
+    typer.Option(metavar="FILE.toml", help="Settings; flags and CALIBRANT_... override them."),
 ]
 
 
@@ -52,7 +53,7 @@ def serve(
     ] = None,
     webhook_cooldown: Annotated[
         str | None,
-        typer.Option(help="An alarm of a stream is sent once in this span; 1h."),
+        typer.Option(help="Send an alarm of a stream at most once in this time; 1h by default."),
     ] = None,
     webhook_reset: Annotated[
         str | None,
@@ -69,7 +70,7 @@ def serve(
         str | None,
         typer.Option(
             metavar="NAME=FILE",
-            help="Make a stream of what calibrant recalibrate --state saved, and end.",
+            help="Create a stream from what calibrant recalibrate --state saved, and exit.",
         ),
     ] = None,
     give_up_waiting: Annotated[
@@ -80,7 +81,9 @@ def serve(
     ] = False,
     demo: Annotated[
         bool,
-        typer.Option("--demo", help="Play the bundled flights to it, 1,000 times as fast."),
+        typer.Option(
+            "--demo", help="Replay the bundled flights into it at 1,000 times real speed."
+        ),
     ] = False,
 ) -> None:
     """Serve calibrated probabilities over HTTP, and lose nothing that was answered.

@@ -17,7 +17,7 @@ class Output(Console):
 
 
 class Remarks(Console):
-    """Standard error: the work goes on when nobody reads its messages any more."""
+    """Standard error: the work continues when nobody reads its messages any more."""
 
     def on_broken_pipe(self) -> None:
         """Say nothing more, and let nothing that is still buffered fail."""

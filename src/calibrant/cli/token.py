@@ -27,7 +27,8 @@ def new(
     store: StoreFile = None,
     stream: Annotated[str, typer.Option(help="The stream's name, or * for all.")] = "*",
     lasts: Annotated[
-        str | None, typer.Option(metavar="SPAN", help='Such as "90d"; without end if not given.')
+        str | None,
+        typer.Option(metavar="SPAN", help='Lifetime, such as "90d"; unlimited if not given.'),
     ] = None,
     config: Config = None,
 ) -> None:

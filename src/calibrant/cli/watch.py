@@ -46,7 +46,7 @@ def watch(
         str | None, typer.Option(metavar="COL", help="Column of groups, each watched too.")
     ] = None,
     time: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of when each row was; in order.")
+        str | None, typer.Option(metavar="COL", help="Column of the time of each row, in order.")
     ] = None,
     available: Annotated[
         str | None,
@@ -60,15 +60,15 @@ def watch(
         typer.Option(metavar="0|1", help="The outcome if none is known by its deadline."),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(metavar="X", help="A miscalibration that does not matter.")
+        float, typer.Option(metavar="X", help="Miscalibration to tolerate.")
     ] = 0.02,
     every: Annotated[
-        int, typer.Option(metavar="N", help="At most one false alarm in so many rounds.")
+        int, typer.Option(metavar="N", help="At most one false alarm in this many rounds.")
     ] = 1_000_000,
     delimiter: Delimiter = None,
     report: ReportFile = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON: one object, in a pipe one an event.")
+        bool, typer.Option("--json", help="Print JSON: one object, or in a pipe one per event.")
     ] = False,
 ) -> None:
     """Watch whether the predictions in FILE stay calibrated, and raise an alarm when they do not.
@@ -169,7 +169,7 @@ def watch_file(
     is_watched = has_one if available is None or due is not None else np.ones_like(has_one)
     known = np.flatnonzero(is_watched)
     if not has_one.all():
-        fate = "not watched" if len(known) < len(rows) else "given up"
+        fate = "not watched" if len(known) < len(rows) else "dropped"
         console.note(f"rows without an outcome, {fate}: {np.count_nonzero(~has_one):,}")
     if clock is not None:
         clock.check_order(available=available, due=due, predicted=has_one)

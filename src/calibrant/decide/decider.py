@@ -197,7 +197,7 @@ class Decider(Savable, Learner):
             if explore == 0.0:
                 raise ValueError(
                     "recall needs explore, such as 0.02: what is never acted on has no outcomes, "
-                    "and nobody would know of the events that were missed"
+                    "and the missed events would never be known"
                 )
             rule = RecallRule(*draws, check_share("recall", recall))
         else:

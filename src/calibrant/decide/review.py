@@ -75,7 +75,7 @@ def review(
     decider : Decider
         Who decided; it is asked for its question alone.
     probabilities, acts, outcomes : array_like of shape (T,)
-        What it was given, what it decided, and what happened; all outcomes are known.
+        What it was given, what it decided, and the outcomes, all known.
     scores : array_like of shape (T,), optional
         The model's own probabilities, for a plain threshold on them: that of the costs, of the
         floor, or of the budget as tuned on the first tenth.

@@ -24,7 +24,7 @@ def headline(means: Means, measure: str) -> list[str]:
     decided = {stream: row for stream, row in means.items() if np.isfinite(min(row.values()))}
     its = {stream: row for stream, row in decided.items() if best in row}
     if not its:
-        return [f"Mean {measure} is infinite for all, on every stream: nobody wins."]
+        return [f"Mean {measure} is infinite for all, on every stream: there is no winner."]
     lost = {stream: row for stream, row in its.items() if row[best] > min(row.values())}
     won = f"{len(its) - len(lost)} of {count(len(its), 'stream')}"
     if not lost:
@@ -126,7 +126,7 @@ def name_claim(claim: Claim) -> str:
 
 
 def name_forecaster(claim: Claim) -> str:
-    """Return the forecaster of a claim in a few words; (C) is one that is told the deviation."""
+    """Return the forecaster of a claim in a few words; (C) is one that is given the deviation."""
     given = claim.parameters
     # The error says which measure a base is watched by.
     which = given.get("base", given.get("measure", ""))

@@ -257,7 +257,7 @@ class SweepReport:
             "when the interval of the fitted exponent ends at most 0.08 above the claimed one, "
             "and the forecaster beats its null, the best in hindsight of several fixed grids. "
             + findings.verdicts(self.claims)
-            + " (C) is told the deviation; paper has the constants as printed.",
+            + " (C) is given the deviation; paper has the constants as printed.",
         )
         for axis in ("T", "C", "K"):
             figures = claim_panels(self.claims, axis)

@@ -170,7 +170,9 @@ def _parse(whole: Whole, verify: bool) -> tuple[dict[str, Any], list[dict[str, n
         )
     end = FIXED.size + header_length
     if end + DIGEST > length:
-        raise ValueError(f"has {length} bytes and a header of {header_length}: it makes no sense")
+        raise ValueError(
+            f"has {length} bytes and a header of {header_length}, which is inconsistent"
+        )
     if blake2b(whole[:end], digest_size=DIGEST).digest() != whole[end : end + DIGEST]:
         raise ValueError("was altered: the header's checksum does not match")
     header = json.loads(bytes(whole[FIXED.size : end]))

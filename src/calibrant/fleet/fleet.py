@@ -75,7 +75,7 @@ class Fleet(Savable):
         How many predictions with an id may wait for their outcomes, in each shard; also how many
         finished ids are remembered.
     when_full : {"expire", "refuse"}, default "expire"
-        What happens beyond the capacity: the oldest prediction is given up, or the new one refused.
+        What happens beyond the capacity: the oldest prediction expires, or the new one is refused.
     monitor : bool, dict or Monitor, default False
         Whether to watch the raw scores and the expected predictions, and each key: `monitors`. A
         dict has arguments of `Monitor` (every, tolerance, alpha); of a Monitor, only its arguments
@@ -705,7 +705,7 @@ class Fleet(Savable):
 
     @property
     def expired(self) -> int:
-        """How many predictions with an id were given up before their outcome came."""
+        """How many predictions with an id expired before their outcome came."""
         return sum(shard.book.expired for shard in self._shards.values())
 
     @property
@@ -786,7 +786,7 @@ class Fleet(Savable):
         """Forget the keys that were predicted last longer ago than `idle`; return how many.
 
         In predictions of the key's shard, or in the time of ``predict(..., at=...)`` if `now` says
-        what time it is. A key that comes again begins anew. What it taught the others stays.
+        what time it is. A key that reappears starts over. What it taught the others stays.
 
         Examples
         --------
@@ -805,7 +805,7 @@ class Fleet(Savable):
             return sum(shard.evict(span.length, time) for shard in self._shards.values())
 
     def expire(self, *, older_than: int | None = None, before: Time | None = None) -> list[Id]:
-        """Give up waiting for old predictions; return their ids.
+        """Expire old predictions; return their ids.
 
         Their outcomes, should they still come, are refused as expired.
 
@@ -832,9 +832,9 @@ class Fleet(Savable):
             ]
 
     def forget_ids(self) -> int:
-        """Forget all ids: what waits is given up, and every id may be used anew.
+        """Forget all ids: pending predictions are dropped, and every id may be used again.
 
-        For a fleet that goes on where ids are given by somebody else. Returns how many waited.
+        For a fleet that continues where ids are given by somebody else. Returns how many waited.
         """
         self._check_writable()
         with self._lock:
@@ -920,7 +920,7 @@ class Fleet(Savable):
             named = dict(zip(settings["shards"], shards, strict=True))
             return cls.from_shards(settings["arguments"], named, copy)
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"makes no sense: {error}", source=os.fspath(path)) from None
+            raise InputError(f"is invalid: {error}", source=os.fspath(path)) from None
 
     def to_bytes(self) -> bytes:
         """Return the whole fleet as bytes: what `save` writes."""
@@ -953,7 +953,7 @@ class Fleet(Savable):
     def split(self, count: int) -> list[Self]:
         """Return so many fleets, each with some of the shards; `merge` puts them together again.
 
-        Each goes on as this one would, bit for bit, with the keys of its shards.
+        Each continues as this one would, bit for bit, with the keys of its shards.
 
         Examples
         --------

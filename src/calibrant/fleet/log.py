@@ -32,7 +32,7 @@ class Log:
     Rows are predicted in their order. An outcome is learned before the next row or, by the clocks
     of `time` and `available`, before the first row that is predicted later than it became known; a
     fleet with `silence` or `hold` learns it at its deadline. What is still to come at the end waits
-    in the fleet, and the next log goes on from there.
+    in the fleet, and the next log continues from there.
 
     With `id`, a row without an outcome waits under its id, and one without a score brings the
     outcome of its id; `answers` counts what became of the latter, of ids used twice and, once it is

@@ -1,4 +1,4 @@
-"""What the monitors of a fleet found: episodes, and which keys are off."""
+"""What the monitors of a fleet found: episodes, and which keys are miscalibrated."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class KeyMiscalibration:
-    """A key whose predictions are off.
+    """A key whose predictions are miscalibrated.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class FleetMonitor:
     ``Fleet(monitor=True).monitors`` has one of the raw scores and one of the calibrated
     predictions. While the null of `Monitor` holds, the chance that within n predictions an alarm
     rings or any key is named is at most n / `every`, however many keys there are; keys whose
-    predictions are calibrated are named no more often when others are off. docs/monitor.md has the
+    predictions are calibrated are named no more often when others are not. docs/monitor.md has the
     proof.
 
     Examples
@@ -154,7 +154,7 @@ class FleetMonitor:
 
     @property
     def state(self) -> str:
-        """Whether an episode lasts or a key is off ("miscalibrated") or not ("calibrated")."""
+        """``"miscalibrated"`` while an episode lasts or a key is named, else ``"calibrated"``."""
         return "miscalibrated" if self.evidence >= 1.0 else "calibrated"
 
     def miscalibrated_keys(
@@ -164,7 +164,7 @@ class FleetMonitor:
         least: float = 1.0,
         among: Sequence[Id] | npt.NDArray[Any] | None = None,
     ) -> list[KeyMiscalibration]:
-        """Return the keys that are off now, those with the most evidence first.
+        """Return the keys that are miscalibrated now, those with the most evidence first.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ def names_and_slots(
 def foremost(rows: Integers, evidence: Floats, size: Floats, most: int | None) -> Integers:
     """Return the rows with the most evidence, of equals the larger ones, and what equals the last.
 
-    So that of a million keys that are off only those are looked at that are asked for.
+    So that of a million miscalibrated keys only those are looked at that are asked for.
     """
     if not most or len(rows) <= most:
         return rows

@@ -70,7 +70,7 @@ def load_shard(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]], copy: bool 
     except (
         KeyError, IndexError, TypeError, AttributeError, UnicodeDecodeError, RecursionError
     ) as error:  # fmt: skip
-        raise ValueError(f"the saved fleet makes no sense: {error!r}") from None
+        raise ValueError(f"the saved fleet is invalid: {error!r}") from None
 
 
 def load_levels(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]], copy: bool) -> None:

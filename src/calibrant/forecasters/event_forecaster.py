@@ -193,7 +193,7 @@ class EventForecaster(Forecaster, EventKernel):
 
     @property
     def expired(self) -> int:
-        """How many rounds with an id were given up before their outcome came."""
+        """How many rounds with an id expired before their outcome came."""
         return self._late.expired
 
     def update_many(
@@ -206,11 +206,11 @@ class EventForecaster(Forecaster, EventKernel):
         return self._late.update_many(outcomes, ids=ids)
 
     def expire(self, *, older_than: int | None = None, before: Time | None = None) -> list[Id]:
-        """Give up waiting for old rounds, as in `Recalibrator.expire`; return their ids."""
+        """Expire old rounds, as in `Recalibrator.expire`; return their ids."""
         return self._late.expire(older_than=older_than, before=before)
 
     def forget_ids(self) -> int:
-        """Forget all ids: what waits is given up, and every id may be used anew."""
+        """Forget all ids: pending predictions are dropped, and every id may be used again."""
         return self._late.forget_ids()
 
     @property

@@ -50,7 +50,7 @@ class Interval(Forecaster, IntervalKernel):
     22 and 23 of mean 0.1, 390 and 30 on a slow sine.
 
     Without a horizon, the rounds fall into blocks, each eight times as long as the last, the first
-    of 64 rounds, and every block starts anew. With ``"tuned"`` it starts from experts that favour
+    of 64 rounds, and every block starts over. With ``"tuned"`` it starts from experts that favour
     the last block's mean 0.8 to 0.2, at a cost that the bound covers. The same three streams, no
     horizon: 63 and 43, 76 and 39, 298 and 51.
 

@@ -36,7 +36,7 @@ class SubBlock:
     guess : float
         The deviation that it assumes.
     start, end : int
-        Its rounds: the first, and the one after the last, or None while it goes on.
+        Its rounds: the first, and the one after the last, or None while it lasts.
     error, threshold : float
         Its calibration error, and the error that its assumption explains. It ends when the error
         passes the threshold.

@@ -28,7 +28,7 @@ class Swap(Forecaster, SwapKernel):
     the last prediction leads to, the one with the smallest point.
 
     Without a horizon, and if the number of intervals is left to it, the rounds fall into blocks,
-    each eight times as long as the last, the first of 64 rounds. Every block starts anew, with
+    each eight times as long as the last, the first of 64 rounds. Every block starts over, with
     learners that aim at the last block's mean instead of 1/2.
 
     Parameters

@@ -53,7 +53,7 @@ def klcal(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     """Return the KL calibration error, the sum over distinct predictions of n KL(rho, p).
 
     A sum in [0, inf], in nats, of the same arguments as `cal1`. It is infinite exactly when an
-    outcome that was given probability 0 happened, in part or in full. By Pinsker's inequality
+    outcome that was given probability 0 occurs, in part or in full. By Pinsker's inequality
     ``2 * cal2 <= klcal``.
 
     Examples

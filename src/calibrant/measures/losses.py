@@ -32,7 +32,7 @@ def brier(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
 def log_loss(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     """Return the mean of -y log p - (1 - y) log(1 - p), in nats, in [0, inf].
 
-    Nothing is clipped: the mean is infinite when an outcome that was given probability 0 happened.
+    Nothing is clipped: the mean is infinite when an outcome that was given probability 0 occurs.
     The arguments are those of `brier`.
 
     Examples

@@ -24,7 +24,7 @@ def confidence_ece(
 ) -> float:
     """Return the calibration error of the confidence, in [0, 1].
 
-    This is `ece` of the confidence against whether the top class happened, what most of the field
+    This is `ece` of the confidence against whether the top class occurred, what most of the field
     calls ECE. Errors of two classes may cancel: one is on top with too much confidence, another
     with too little. In `top_label_ece` they cannot.
 
@@ -33,7 +33,7 @@ def confidence_ece(
     probabilities : array_like of shape (T, K)
         Rows that sum to one.
     labels : array_like of shape (T,)
-        Which class happened, in 0, ..., K - 1.
+        The observed class, in 0, ..., K - 1.
     bins, scheme
         As in `ece`.
 
@@ -99,7 +99,7 @@ def classwise_ece(
 
 
 def multiclass_brier(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """Return the mean squared distance of a row from the class that happened, in [0, 2].
+    """Return the mean squared distance of a row from the observed class, in [0, 2].
 
     With two classes it is twice `brier`. The arguments are those of `confidence_ece`.
 
@@ -114,9 +114,9 @@ def multiclass_brier(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> flo
 
 
 def multiclass_log_loss(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """Return the mean of -log of the probability of the class that happened, in [0, inf].
+    """Return the mean of -log of the probability of the observed class, in [0, inf].
 
-    Nothing is clipped: the mean is infinite when a class of probability 0 happened. The arguments
+    Nothing is clipped: the mean is infinite when a class of probability 0 occurs. The arguments
     are those of `confidence_ece`.
 
     Examples
@@ -131,7 +131,7 @@ def multiclass_log_loss(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> 
 
 @dataclass(frozen=True)
 class ClassError:
-    """How far the probabilities of one class are off, beside what chance explains.
+    """How miscalibrated the probabilities of one class are, compared with chance.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class ClassSummary:
 
     @property
     def miscalibrated(self) -> list[ClassError]:
-        """The classes whose probabilities are off beyond chance, the worst first."""
+        """The classes miscalibrated beyond chance, worst first."""
         found = [each for each in self.classes if each.is_miscalibrated]
         return sorted(found, key=lambda each: each.chance - each.ece)
 
@@ -244,7 +244,7 @@ def class_summary(
 
 
 def as_labelled_rounds(probabilities: object, labels: object) -> tuple[Floats, Labels]:
-    """Return rows that sum to one and the column that happened in each, one round at least."""
+    """Return rows that sum to one and the observed column in each, one round at least."""
     p = as_distributions(probabilities, "probabilities")
     values = as_series(labels, "labels")
     check_same_length("probabilities", len(p), "labels", len(values))

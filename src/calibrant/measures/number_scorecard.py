@@ -131,7 +131,7 @@ class NumberScorecard:
 
     @property
     def error(self) -> float:
-        """The mean over levels of how far their share is off; ties count for either side."""
+        """The mean distance of levels from their shares; ties count for either side."""
         if not self.rounds:
             return float("nan")
         off = np.maximum(self.below - self.levels, self.levels - self.at_most)
@@ -162,7 +162,7 @@ class NumberScorecard:
             for name, array in (("counts", card._counts), ("sums", card._sums), ("pit", card.pit)):
                 array[:] = saved.state[name]
         except (KeyError, TypeError) as error:
-            raise ValueError(f"the saved scorecard makes no sense: {error}") from None
+            raise ValueError(f"the saved scorecard is invalid: {error}") from None
         if not 0 <= card.infinite <= card.rounds or (card._counts < 0).any() or (
             card._counts > card.rounds).any():  # fmt: skip
             raise ValueError("the saved scorecard counts rounds that were not played")

@@ -511,7 +511,7 @@ class Scorecard:
 
     @classmethod
     def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
-        """Return what `to_bytes` saved; it goes on exactly as that one would."""
+        """Return what `to_bytes` saved; it continues exactly as that one would."""
         saved = unpack(blob, what="scorecard")
         if saved.name != "Scorecard":
             raise ValueError(f"these bytes hold a {saved.name}, not a Scorecard")
@@ -522,7 +522,7 @@ class Scorecard:
             card = cls(**saved.parameters)
             card._set_state(saved.state, saved.rounds)
         except (KeyError, OverflowError, TypeError) as error:
-            raise ValueError(f"the saved scorecard makes no sense: {error}") from None
+            raise ValueError(f"the saved scorecard is invalid: {error}") from None
         return card
 
     def __copy__(self) -> Self:

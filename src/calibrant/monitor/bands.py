@@ -32,7 +32,7 @@ _PSI = -np.log1p(-RATES) - RATES
 
 
 class Band(NamedTuple):
-    """What happened beyond what was predicted in a range of predictions, since the last restart.
+    """Observed minus predicted in a range of predictions, since the last restart.
 
     Examples
     --------

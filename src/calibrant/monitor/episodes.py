@@ -74,7 +74,7 @@ alarm in round 5,210.
 
     @property
     def where(self) -> str:
-        """The predictions that were off, in words."""
+        """The predictions that were miscalibrated, in words."""
         if self.group is not None:
             return f"predictions of group {self.group!r}"
         if (self.low, self.high) == (0.0, 1.0):
@@ -83,7 +83,7 @@ alarm in round 5,210.
 
     @property
     def size(self) -> str:
-        """How far off they were, in words."""
+        """How large the miscalibration was, in words."""
         least, most = sorted((abs(self.bias_low), abs(self.bias_high)))
         if self.bias_low < 0 < self.bias_high:
             least = 0.0

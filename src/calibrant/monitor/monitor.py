@@ -73,7 +73,7 @@ class Monitor(Savable, MonitorKernel):
         How many rounds ahead predictions are made: as many wait for their outcomes.
     patience : int, default 10_000
         How many predictions may wait for their outcomes, at 64 bytes each. The oldest one too many
-        is given up: its stakes are lost, which is safe and costs power.
+        is dropped: its stakes are lost, which is safe and costs power.
     max_groups : int, default 10_000
         How many groups `by` may name. A group takes 100 bytes.
 
@@ -367,7 +367,7 @@ class Monitor(Savable, MonitorKernel):
     ) -> None:
         """Take steps in order: a prediction where the outcome is NaN, else the outcome of its key.
 
-        An outcome whose prediction does not wait was given up, and changes nothing. An infinite
+        An outcome whose prediction is no longer pending changes nothing. An infinite
         one gives a prediction up. `times` says when each step was, if anything does; `evidence`
         takes the evidence after each, as `trace` returns it.
         """
@@ -386,7 +386,7 @@ class Monitor(Savable, MonitorKernel):
             evidence /= self._threshold
 
     def drop(self, numbers: Sequence[int]) -> None:
-        """Give up predictions that wait: their stakes are lost."""
+        """Drop pending predictions: their stakes are lost."""
         for key in numbers:
             self._drop(key)
 

@@ -53,7 +53,7 @@ class NumberEpisode:
     question : str
         Which event came too often or too rarely: "outside 90 %", say.
     episode : Episode
-        When it began, when it was noticed, and by how much its frequency is off.
+        When it began, when it was noticed, and by how much its frequency differs.
     """
 
     question: str
@@ -95,7 +95,7 @@ class NumberMonitor(Savable):
         How far off a frequency may be.
     patience : int, default 10_000
         How many predictions may wait for their outcomes, at 320 bytes each; the oldest one too many
-        is given up, which is safe and costs power.
+        is dropped, which is safe and costs power.
     max_groups : int, default 10_000
         How many groups `by` may name.
 
@@ -229,7 +229,7 @@ class NumberMonitor(Savable):
             self.monitors[question].play_steps(keys, predicted, events, by)
 
     def drop(self, numbers: Sequence[int]) -> None:
-        """Give up predictions that wait: their stakes are lost."""
+        """Drop pending predictions: their stakes are lost."""
         for monitor in self.monitors.values():
             monitor.drop(numbers)
 

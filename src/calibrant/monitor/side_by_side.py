@@ -117,7 +117,7 @@ class SideBySide:
         self.gain_evidence = float(np.cumsum(gains)[-1])
 
     def drop(self, numbers: Sequence[int]) -> None:
-        """Give up predictions that wait."""
+        """Drop pending predictions."""
         self.raw.drop(numbers)
         self.calibrated.drop(numbers)
 

@@ -63,7 +63,7 @@ def recalibrate_frame(
         Of pandas, polars, pyarrow or whatever eager frame narwhals knows. Rows are rounds, first
         to last. It is not changed.
     score, outcome : str
-        The columns of the model's scores and of what happened: numbers or booleans, an outcome in
+        The columns of the model's scores and of the outcomes: numbers or booleans, an outcome in
         [0, 1]. Where the outcome is missing the row is predicted and nothing is learned.
     id : str, optional
         A column that names each row; a name that comes twice is refused.
@@ -95,10 +95,10 @@ def recalibrate_frame(
     levels : sequence of float, default (0.05, 0.25, 0.5, 0.75, 0.95)
         With `forecast`, the levels of the new columns.
     recalibrator : Recalibrator, MulticlassRecalibrator or NumberRecalibrator, optional
-        One to go on with, instead of a fresh one of this `kind` and `seed`. It learns from the
+        One to continue with, instead of a fresh one of this `kind` and `seed`. It learns from the
         rows and is ready for more; those whose outcome is missing wait for it there by their `id`.
     allow : str or sequence of str
-        Checks that you answer for, by name: "order" where rows that look sorted are not, for
+        Checks to allow, by name: "order" where rows that look sorted are not, for
         instance. `docs/checks.md` has them all.
 
     Warns

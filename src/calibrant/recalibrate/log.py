@@ -44,7 +44,7 @@ class Log:
     """Play tables in their order through a recalibrator; a table may hold any number of rows.
 
     Rows are predicted as `recalibrate_rows` does. What is still to come at the end waits in the
-    recalibrator, and the next log goes on from there; `answers` counts, once it is finished, what
+    recalibrator, and the next log continues from there; `answers` counts, once it is finished, what
     became of outcomes that were known only after silence was learned.
     """
 

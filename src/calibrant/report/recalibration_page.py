@@ -378,9 +378,9 @@ class RecalibrationReport(Report):
     def refits(self) -> dict[str, Scorecard]:
         """What plain refits would have done on the same rows with the same lateness, by name.
 
-        Platt's sigmoid and isotonic regression, on the last 10,000 outcomes that were known, fitted
-        anew every 1,000 rows, or ten times in a shorter run. Empty for margins, and for a run whose
-        rows were not kept or are too few.
+        Platt's sigmoid and isotonic regression, on the last 10,000 outcomes that were known,
+        refitted every 1,000 rows, or ten times in a shorter run. Empty for margins, and for a run
+        whose rows were not kept or are too few.
         """
         return {name: refit.card for name, refit in self._refits.items()}
 
@@ -493,7 +493,7 @@ def refits_panel(report: RecalibrationReport, page: Page) -> None:
     """What plain refits would have done."""
     page.section(
         "Beside plain refits",
-        "What a team would do without calibrant: a sigmoid (Platt) or an isotonic map, fitted anew "
+        "What a team would do without calibrant: a sigmoid (Platt) or an isotonic map, refitted "
         "every 1,000 rows, or ten times in a shorter run, on the last 10,000 outcomes known by "
         "then. Same rows, same lateness. A refit that predicts 0 or 1 and is wrong has an infinite "
         "log loss; who wins is decided with no probability closer to 0 or 1 than 1e-15.",

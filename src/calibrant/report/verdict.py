@@ -195,10 +195,10 @@ class Loss:
             f"more than {MOST_MORE} times as many outcomes"
         )  # fmt: skip
         return (
-            f"It cannot be told yet whether the {self.name} changed: "
+            f"It is too early to tell whether the {self.name} changed: "
             f"{show_share(self.before, 4)} became {show_share(self.after, 4)}"
             f"{self.times_in_words} ({self.interval}). Good and bad stretches follow each other, "
-            f"so that {rounds:,} rounds say little; if it goes on like this, it takes {more} to "
+            f"so that {rounds:,} rounds say little; at this rate it takes {more} to "
             "tell."
         )
 
@@ -213,7 +213,7 @@ class Loss:
 
 
 def who_wins(changes: Mapping[str, Change], of: str, loss: str) -> str:
-    """Say who wins: calibrant, or the best of others, or nobody beyond chance.
+    """Say who wins: calibrant, or the best of others, or neither beyond chance.
 
     `changes` are of calibrant's loss against each of the others: negative where its own is lower.
 
@@ -231,7 +231,7 @@ def who_wins(changes: Mapping[str, Change], of: str, loss: str) -> str:
     if change.low <= 0.0 <= change.high:
         return (
             f"{start} differs from it by {change.mean:+.3g}, which is within chance (95 % "
-            f"interval {change.low:+.3g} to {change.high:+.3g}): nobody wins."
+            f"interval {change.low:+.3g} to {change.high:+.3g}): no clear winner."
         )
     low, high = sorted([abs(change.low), abs(change.high)])
     return (

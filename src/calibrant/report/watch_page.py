@@ -53,7 +53,7 @@ def watching(
     Parameters
     ----------
     predictions, outcomes : array_like of shape (T,)
-        Numbers in [0, 1], at least one round. With `silence`, NaN is an outcome nobody heard of.
+        Numbers in [0, 1], at least one round. With `silence`, NaN is an outcome not reported.
     by : array_like of shape (T,), optional
         The group of each round, text or integers.
     times : array_like of shape (T,), optional

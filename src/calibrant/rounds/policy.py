@@ -116,7 +116,9 @@ class Policy:
         made = max(told, now)
         over = self.due(made, told, end)
         if not made < over < math.inf:
-            raise ValueError(f"a deadline cannot be told from its prediction at {made!r}")
+            raise ValueError(
+                f"a deadline equals the time of its prediction at {made!r}, in double precision"
+            )
         return made, over
 
     def times(
@@ -156,7 +158,10 @@ class Policy:
             )
         over = self.due(made, at, due)
         if (predicted & ~((made < over) & (over < math.inf))).any():
-            raise ValueError(f"a deadline cannot be told from its prediction, {self.span} later")
+            raise ValueError(
+                f"a deadline {self.span} later equals the time of its prediction, "
+                "in double precision"
+            )
         return made, over
 
     def _check(self, has_at: bool, has_due: bool, is_timed: bool | None, is_dated: bool) -> None:

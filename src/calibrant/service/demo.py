@@ -49,7 +49,7 @@ def flights() -> Flights:
 def replay_flights(client: Client, now: Callable[[], float] = time.monotonic) -> None:
     """Play the bundled flights to a service: predicted at departure, known when they have landed.
 
-    Six weeks are played at once, the rest a thousand times as fast as it happened. A store that
+    Six weeks are played at once, the rest at a thousand times real speed. A store that
     has rows already answers them as it did, so a replay may start over.
 
     Parameters

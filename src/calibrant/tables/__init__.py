@@ -5,7 +5,7 @@ decided when it is taken. Read in the order in which a row travels: `reading` op
 it and calls `delimited` (CSV), `json_rows` or `frames` (data frames and Parquet), each of which
 gives a `table`. `cells` says what one cell stands for, and reads a whole column as numbers,
 outcomes or a clock. `scored` takes from a table all that a recalibration needs; `inspection` looks
-at a table nobody has described yet, its `columns` and the `roles` they seem to play. `pipes` reads
+at an undescribed table, its `columns` and the `roles` they seem to play. `pipes` reads
 line by line, `chunks` some rows at a time, `writing` writes and packs, and `atomic` sees to it that
 a file appears whole or not at all. What cannot be used is an `InputError` (`errors`): what is
 wrong, in which file, row and column.

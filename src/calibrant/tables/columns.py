@@ -1,4 +1,4 @@
-"""What a column of a table nobody has described yet holds: its kind, its range, what is missing."""
+"""What a column of an undescribed table holds: its kind, its range, what is missing."""
 
 from __future__ import annotations
 

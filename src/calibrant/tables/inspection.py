@@ -1,4 +1,4 @@
-"""Look at a table nobody has described yet: what it holds, and how it could be used."""
+"""Look at an undescribed table: what it holds, and how it could be used."""
 
 from __future__ import annotations
 

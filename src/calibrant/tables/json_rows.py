@@ -89,7 +89,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(row) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise InputError(f"every key must come once, but {twice!r} comes again")
+        raise InputError(f"duplicate key {twice!r}")
     return row
 
 

@@ -236,7 +236,7 @@ def check_ids(cells: Cells) -> None:
             unit, number = cells.row_name(before)
             raise cells.refusal(
                 row,
-                f"the id {cell!r} comes again; it was there in {unit} {number}. An id names one "
+                f"duplicate id {cell!r}, first seen in {unit} {number}. An id names one "
                 "prediction: make it of several columns (--id customer,month), or leave it out",
             )
 

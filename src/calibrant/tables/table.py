@@ -202,7 +202,7 @@ class Table:
 
 
 def check_names(names: Sequence[str], source: str, row: int | None = None) -> None:
-    """Refuse two columns of one name: nobody could say which is meant."""
+    """Refuse two columns of the same name, which would be ambiguous."""
     twice = sorted([name for name, count in Counter(names).items() if count > 1])
     if twice:
         raise InputError(

@@ -245,7 +245,7 @@ def test_an_outcome_later_than_the_wait_is_refused_whatever_the_batches(batches)
     answers = pd.concat([played_by(tester, 0, rows.iloc[own]) for own in batches])
     told = answers[answers["reason"].notna()]
     assert sorted(told["id"]) == [1, 3]
-    assert told["reason"].str.contains("given up").all()
+    assert told["reason"].str.contains("expired").all()
 
 
 def test_a_timer_gives_up_predictions_without_outcome():

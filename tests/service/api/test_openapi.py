@@ -8,7 +8,7 @@ import pytest
 from calibrant.service.tokens import new_token
 
 #: Whether a row is accepted depends on the stream: a score of 7 is a fine logit and no probability.
-#: And who follows events waits for ever.
+#: And who follows events waits forever.
 LEFT_OUT = ["--exclude-checks", "positive_data_acceptance", "--exclude-path-regex", "events$"]
 
 

@@ -15,7 +15,7 @@ from typing import cast
 from calibrant._checks import check_integer
 from calibrant.experiments.engines.batches import Batch, Finished, Job, batches_of, run_batch
 
-# A worker that dies is replaced. A job is given up after so many workers died while they had it.
+# A worker that dies is replaced. A job is abandoned after so many workers died while they had it.
 DEATHS = 3
 # After so many processes in a row that end while they start up, none is started any more.
 FALSE_STARTS = 3
@@ -78,7 +78,7 @@ class Losses:
         self.false_starts = 0  # workers in a row that died before they could say anything
 
     def count(self, worker: Worker) -> tuple[list[Batch], list[Finished]]:
-        """Count a worker that died; return what is to be run again, and what is given up."""
+        """Count a worker that died; return what is to be run again, and what is abandoned."""
         code = worker.stop()
         if not worker.begun:
             self.false_starts += 1
@@ -86,7 +86,7 @@ class Losses:
                 raise ChildProcessError(CANNOT_START)
             return [worker.batch], []
         self.deaths.update(worker.batch)
-        # One by one, so that only the job that kills workers is given up.
+        # One by one, so that only the job that kills workers is abandoned.
         again: list[Batch] = [(job,) for job in worker.batch if self.deaths[job] < DEATHS]
         reason = f"the process died of it (exit code {code})"
         lost = [job for job in worker.batch if self.deaths[job] >= DEATHS]

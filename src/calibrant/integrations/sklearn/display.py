@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CalibrationDisplay:
-    """What was predicted beside what happened, with counts and intervals, before and after.
+    """Predicted against observed, with counts and intervals, before and after.
 
     Made by `from_estimator` or `from_predictions`, which compute and draw; `plot` draws again.
     The intervals are Wilson's, and the strip below counts the rows of each bin. To compare two

@@ -23,8 +23,8 @@ class OnlineCalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimato
     clone of the estimator that is fitted on all rows before a stretch forecasts it, which teaches a
     `NumberRecalibrator`. In the end the estimator is fitted on everything. Of a
     ``FrozenEstimator``, a model deployed already, all rows teach the recalibrator; it must not have
-    been fitted on them. ``partial_fit`` goes on with later rows: the recalibrator learns, and then
-    the estimator, if it has ``partial_fit``.
+    been fitted on them. ``partial_fit`` continues with later rows: the recalibrator learns first,
+    then the estimator, if it has ``partial_fit``.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The columns of a stream: which they are, and rows that Python can read without loss.
 
-A missing value is told by a bit of `HOLDS`, and stands there as a zero or as no text: pandas would
+A missing value is marked by a bit of `HOLDS`, and stored as zero or empty text: pandas would
 turn an integer column with missing values into floats, and two keys of 64 bits into one.
 """
 

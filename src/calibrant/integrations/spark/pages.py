@@ -18,7 +18,7 @@ import numpy.typing as npt
 #: Bytes of a page: about 200 keys. Smaller ones are written less often and asked for more often.
 PAGE = 32 * 1024
 LENGTH = struct.Struct("<I")
-#: What an index of keys builds anew when it is read.
+#: What an index of keys rebuilds when it is read.
 DERIVED = "_index_table"
 
 Arrays = dict[str, npt.NDArray[Any]]

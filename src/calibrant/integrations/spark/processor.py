@@ -37,7 +37,7 @@ class ShardProcessor(StatefulProcessor):
     """Read a task's pages, play the rows of a batch, write the pages that changed.
 
     Rows come packed, and `answered` names the columns that are packed as their answers. With
-    `wait`, in seconds, a timer of the task's event time gives up predictions without outcome.
+    `wait`, in seconds, a timer of the task's event time expires predictions without an outcome.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ShardProcessor(StatefulProcessor):
         timerValues: TimerValues,
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: ARG002
     ) -> Iterator[pd.DataFrame]:
-        """Give up predictions whose outcomes can only come too late."""
+        """Expire predictions whose outcomes can only come too late."""
         with self._shard() as task:
             task.expire(timerValues.getCurrentWatermarkInMs() / 1000)
         return iter([])

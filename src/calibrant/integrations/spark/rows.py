@@ -15,7 +15,7 @@ REASONS = {
     "repeated": "the outcome was given before",
     "conflict": "another outcome was given before",
     "unknown": "no prediction with this id waits",
-    "expired": "the prediction was given up before its outcome came",
+    "expired": "the prediction expired before its outcome came",
 }
 
 

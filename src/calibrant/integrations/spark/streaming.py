@@ -91,7 +91,7 @@ def recalibrate(
     due : str, optional
         The column of each prediction's own deadline, with `silence` or `hold`: timestamps.
     wait : time, optional
-        Give up a prediction without an outcome after so much event time: "30d", "12h", seconds.
+        Expire a prediction without an outcome after so much event time: "30d", "12h", seconds.
         An outcome that comes later is refused. Not with `silence` or `hold`.
     late : str, default "10 minutes"
         With `wait`, how far rows may be behind others in event time: Spark's watermark.
@@ -164,7 +164,7 @@ def recalibrate_batch(
     hold: timedelta | str | None = None,
     wait: float | str | timedelta | None = None,
 ) -> History:
-    """Return the predictions of a history, and the state from which a stream goes on.
+    """Return the predictions of a history, and the state from which a stream continues.
 
     The arguments are those of `recalibrate`, and so is what is predicted of each row. A task's rows
     must fit into the memory of one worker. Both frames come from one computation, which is kept

@@ -45,13 +45,13 @@ class Task:
         return Fleet.from_shards(self.settings, {shard: arrays}, patience=self.wait)
 
     def expire(self, now: float) -> None:
-        """Give up the predictions whose outcomes would come too late from now on."""
+        """Expire the predictions whose outcomes would come too late from now on."""
         for fleet in self.fleets.values():
             if self.wait is not None:
                 fleet.expire(before=now - self.wait)
 
     def next_deadline(self) -> float | None:
-        """Return when the first of the predictions that wait is given up, in seconds."""
+        """Return when the first pending prediction expires, in seconds."""
         times = [time for fleet in self.fleets.values() for time in fleet.waiting().values()]
         return None if self.wait is None or not times else min(times) + self.wait
 

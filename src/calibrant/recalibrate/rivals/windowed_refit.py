@@ -1,4 +1,4 @@
-"""A recalibration map that is fitted anew from time to time."""
+"""A recalibration map that is refitted from time to time."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _loss(x: Floats, outcomes: Floats, line: Floats) -> tuple[float, Floats]:
 
 
 class WindowedRefit(Rival):
-    """Predict with a map that is fitted anew every few rounds, on a window of past rounds.
+    """Predict with a map that is refitted every few rounds, on a window of past rounds.
 
     What a careful team does today, with the two maps of scikit-learn's ``CalibratedClassifierCV``:
     isotonic regression (Zadrozny and Elkan 2002) or a sigmoid (Platt 1999).

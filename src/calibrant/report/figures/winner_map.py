@@ -79,7 +79,7 @@ class WinnerMap:
     def ratios(self) -> Floats:
         """Each error over the smallest of its row; 1 for a 0 that is the smallest.
 
-        Infinity is never 1: where all are infinite, nobody wins.
+        Infinity is never 1: where all are infinite, there is no winner.
         """
         best = np.nanmin(self.errors, axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):

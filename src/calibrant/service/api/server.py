@@ -21,7 +21,7 @@ from calibrant.service.settings import Settings
 from calibrant.service.store import is_shared, open_store
 from calibrant.service.stream.garbage import collect_rarely
 
-#: Seconds for open requests when the service is told to stop.
+#: Seconds for open requests when the service is asked to stop.
 GRACE = 3
 #: Connections at once; more get a 503.
 MOST_CONNECTIONS = 1000
@@ -33,7 +33,7 @@ def serve(
     say: Callable[[str], None],
     beside: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until the process is told to stop, by Ctrl-C or SIGTERM.
+    """Serve until the process is asked to stop, by Ctrl-C or SIGTERM.
 
     What is to be done `beside` is called with the address, in a thread that ends with the process.
     """
@@ -62,7 +62,7 @@ def serve_shared(
     log: Any,
     beside: Callable[[str], None] | None,
 ) -> None:
-    """Serve as one of several processes on one database, until told to stop."""
+    """Serve as one of several processes on one database, until asked to stop."""
     from calibrant.service.cluster.relay import Relay  # noqa: PLC0415 - needs the extra postgres
     from calibrant.service.cluster.terms import Terms  # noqa: PLC0415
     from calibrant.service.store.postgres import PostgresStore  # noqa: PLC0415

@@ -177,7 +177,7 @@ class Client(_Methods):
     patience : float
         Seconds after which no new try is made.
     transport : httpx.BaseTransport, optional
-        How httpx reaches the service, for certificates and proxies of one's own.
+        How httpx reaches the service, for your own certificates and proxies.
 
     Raises
     ------

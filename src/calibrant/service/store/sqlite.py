@@ -22,6 +22,8 @@ except ImportError:  # Windows, where an open file can be neither deleted nor re
 
 #: Seconds to wait for another process's transaction, such as that of ``calibrant token``.
 PATIENCE = 10.0
+#: What is committed is on the disk: it survives a loss of power.
+SYNCHRONOUS = "FULL"
 #: Pages of the write-ahead log before they are written to the file.
 WAL_PAGES = 4000
 
@@ -54,7 +56,7 @@ class SqliteStore(Store):
         with self._errors("opened"):
             self._writer = self._connect()
             self._writer.execute("PRAGMA journal_mode = WAL")
-            self._writer.execute("PRAGMA synchronous = FULL")
+            self._writer.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
             self._writer.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
             self._writer.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
         with self._transaction("opened"):

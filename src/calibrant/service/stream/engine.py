@@ -195,7 +195,7 @@ class Engine:
             self.book.expire(number=waiting[-capacity][1].number)
 
     def erase(self, ids: Sequence[str]) -> None:
-        """Forget ids: those that wait are given up, and do not count as expired."""
+        """Forget ids: pending ones are dropped, and do not count as expired."""
         self.measure()
         books = [self.book]
         if self.decisions is not None:

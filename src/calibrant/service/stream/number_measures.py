@@ -92,7 +92,7 @@ class NumberMeasures(Measures):
     # -- what is shown --------------------------------------------------------------------------
 
     def headline(self) -> models.Headline:
-        """Return the means, and how far the levels are off."""
+        """Return the means, and the miscalibration of the levels."""
         return {
             "mean_prediction": number(self.card.mean_median),
             "mean_outcome": number(self.card.mean_outcome),

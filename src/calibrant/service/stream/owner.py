@@ -229,7 +229,7 @@ class Owner:
         return stream
 
     def _leave_alone(self, stream: Stream) -> None:
-        """Give up the snapshot of a stream that is being taken, and what is being trimmed."""
+        """Discard the snapshot of a stream that is being taken, and what is being trimmed."""
         self.snapshots.forget(stream)
         self.retention.forget(stream)
 

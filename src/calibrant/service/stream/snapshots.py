@@ -71,7 +71,7 @@ class Snapshots:
         self.forget(stream)
 
     def forget(self, stream: Stream) -> None:
-        """Give up the snapshot that is being taken, if it is of this stream."""
+        """Discard the snapshot that is being taken, if it is of this stream."""
         if self._taken is not None and self._taken[0] is stream:
             self._taken = self._made = None
 

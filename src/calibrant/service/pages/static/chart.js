@@ -1,4 +1,4 @@
-// Pictures as SVG: drawn anew at the width there is, coloured by classes of the style sheet.
+// Pictures as SVG: redrawn at the width there is, coloured by classes of the style sheet.
 
 import { linear, logarithmic, moments, powers, showMoment, showNumber, ticks } from "./scales.js";
 
