@@ -153,7 +153,7 @@ BAD_FILES = {
     "plain.csv.gz": (CSV.encode(), "the name says gzip, but the content is not gzip"),
     "cut.jsonl": (JSONL[:-9].encode(), "line 3: is not a whole JSON value"),
     "bare.jsonl": (b"1\n", "line 1: must be a JSON object, got 1 (int)"),
-    "twice.jsonl": (b'{"y": 1}\n{"y": 1, "y": 0}\n', "line 2: every key must come once, but 'y'"),
+    "twice.jsonl": (b'{"y": 1}\n{"y": 1, "y": 0}\n', "line 2: duplicate key 'y'"),
     "deep.jsonl": (b"[" * 100_000 + b"\n", "is not a whole JSON array"),
     "cut.parquet": (parquet_bytes()[:-30], "is not a whole Parquet file"),
     "text.parquet": (CSV.encode(), "is not a whole Parquet file"),

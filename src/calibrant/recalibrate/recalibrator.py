@@ -305,7 +305,7 @@ class Recalibrator(Savable, Learner):
         """Learn from history, oldest row first, as `run` does; return the recalibrator itself.
 
         Unlike `run` it looks at the rows first: those that are sorted by outcome, say, are refused
-        with a ValueError, and of others it warns. `allow` names the checks that you answer for,
+        with a ValueError, and of others it warns. `allow` names checks to accept anyway,
         "order" for instance (`docs/checks.md`).
 
         Examples

@@ -139,7 +139,7 @@ def recalibration(
         What `calibrant.checks.check_columns` found in the rows; looked for if not given. With a
         warning among them, the verdict is "doubtful".
     allow : str or sequence of str
-        Checks that you answer for, by name (`docs/checks.md`).
+        Checks to allow, by name (`docs/checks.md`).
     by : array_like of shape (T,), optional
         The group of each round, text or integers.
     kind : {"probability", "logit", "margin"}
