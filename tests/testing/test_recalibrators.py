@@ -430,7 +430,7 @@ BROKEN = [
     (DrawsFromElsewhere, "check_seeding", "the same seed"),
     (AnySeed, "check_seeding", "seed=18446744073709551616: not refused"),
     (LookingCounts, "check_looking", "changes the state in round 0"),
-    (ForgetsWhatWaits, "check_saving", "another state after 1 rounds"),
+    (ForgetsWhatWaits, "check_saving", "another state after 7 rounds"),
     (RemembersEverything, "check_bounded_memory", "saved bytes grow"),
     (BelievesDamage, "check_damaged_bytes", "0 of .* bytes: not refused"),
     (AnyScore, "check_bad_scores", "nan .*: not refused"),
