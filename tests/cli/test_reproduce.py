@@ -9,21 +9,13 @@ from calibrant.cli import console
 from calibrant.experiments import SIZES, Claim, Size
 
 
-@pytest.fixture(autouse=True, scope="module")
-def tiny():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(SIZES, "quick", Size((150, 300, 600), 600, (5, 20, 120), (2, 4, 8), 2))
-        yield
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch):
+    monkeypatch.setitem(SIZES, "quick", Size((150, 300, 600), 600, (5, 20, 120), (2, 4, 8), 2))
 
 
-@pytest.fixture(scope="module")
-def out(tmp_path_factory):
-    """A folder of results: the first test that asks for it runs the sweep."""
-    return tmp_path_factory.mktemp("table") / "out"
-
-
-def test_the_whole_table(calibrant, out, tmp_path):
-    page = tmp_path / "table1.md"
+def test_the_whole_table(calibrant, tmp_path):
+    out, page = tmp_path / "out", tmp_path / "table1.md"
     arguments = ("reproduce", "--quick", "--out", out, "--workers", 1, "--markdown", page)
     result = calibrant(*arguments)
     table = json.loads((out / "table1.json").read_text())
@@ -46,10 +38,10 @@ def test_the_whole_table(calibrant, out, tmp_path):
     assert again.stdout == result.stdout
 
 
-def test_a_narrow_terminal_shows_the_verdicts(calibrant, out, monkeypatch):
+def test_a_narrow_terminal_shows_the_verdicts(calibrant, tmp_path, monkeypatch):
     monkeypatch.setattr(console.out, "width", 80)
     monkeypatch.setattr(console.err, "width", 80)
-    result = calibrant("reproduce", "--quick", "--out", out, "--workers", 1)
+    result = calibrant("reproduce", "--quick", "--out", tmp_path, "--workers", 1)
     assert "a wider terminal shows more" in result.stdout
     assert "its growth" not in result.stdout
     assert result.stdout.count("not visible") > 10
