@@ -22,7 +22,7 @@ cdef class GreedyKernel(AdversaryKernel):
     cdef bint _squared            # raise Cal2 instead of Cal1?
     cdef Tally _tally
 
-    cdef double preference(self, Kernel k) noexcept nogil
+    cdef double preference(self, Kernel k, Py_ssize_t first, Py_ssize_t end) noexcept nogil
 
 
 cdef class DragKernel(GreedyKernel):
@@ -30,8 +30,10 @@ cdef class DragKernel(GreedyKernel):
     cdef double _sweeps
     cdef double _width            # how far from its target it lets the forecast be
     cdef double _reach            # of the sweep, on either side of 1/2
+    cdef bint _fresher            # load the point with fewer visits, instead of both?
 
     cdef double aim_of(self) noexcept nogil
+    cdef Py_ssize_t freshest(self, Kernel k) noexcept nogil
 
 
 cdef enum:

@@ -1,7 +1,7 @@
 """Adversaries: they see where a forecaster puts its mass, but not what it draws."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport M_PI, fabs, floor, sqrt
+from libc.math cimport INFINITY, M_PI, fabs, floor, sqrt
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
@@ -120,7 +120,7 @@ cdef class AdversaryKernel:
         return self.decide(shown)
 
     def observe(self, prediction, outcome):
-        """Remember what was predicted and what happened, and go to the next round."""
+        """Remember what was predicted and observed, and go to the next round."""
         self.enter()
         cdef double p, y = as_outcome(outcome)
         try:
@@ -149,16 +149,19 @@ cdef class GreedyKernel(AdversaryKernel):
         tally_free(&self._tally)
 
     cdef double decide(self, Kernel k) noexcept nogil:
-        return 1.0 if self.preference(k) >= -TIE else 0.0
+        return 1.0 if self.preference(k, 0, k.size) >= -TIE else 0.0
 
-    cdef double preference(self, Kernel k) noexcept nogil:
-        """Return by how much more an outcome of 1 is expected to raise the error than 0."""
+    cdef double preference(self, Kernel k, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
+        """Return by how much more an outcome of 1 is expected to raise the error than 0.
+
+        Of the points with mass, those from the first to before the end count.
+        """
         # The error is a sum of terms over distinct predictions. A round changes the term of the
         # one that was drawn, and the terms as they stand are the same for both outcomes: only
         # the new terms, weighted by P_t, are to be compared.
         cdef double with_one = 0.0, with_zero = 0.0, n, s
         cdef Py_ssize_t i, at
-        for i in range(k.size):
+        for i in range(first, end):
             at = tally_find(&self._tally, k.points[i])
             n, s = 1.0, 0.0
             if at >= 0:
@@ -183,9 +186,10 @@ cdef class GreedyKernel(AdversaryKernel):
 cdef class DragKernel(GreedyKernel):
     """Drag the forecast along a slow sine, and be greedy for Cal2 where it follows."""
 
-    def __init__(self, double horizon, double sweeps, double width, double reach):
+    def __init__(self, double horizon, double sweeps, double width, double reach, bint fresher):
         super().__init__(True)
         self._horizon, self._sweeps, self._width, self._reach = horizon, sweeps, width, reach
+        self._fresher = fresher
 
     cdef double aim_of(self) noexcept nogil:
         return 0.5 + self._reach * sin(2.0 * M_PI * self._sweeps * self._rounds / self._horizon)
@@ -196,9 +200,24 @@ cdef class DragKernel(GreedyKernel):
 
     cdef double decide(self, Kernel k) noexcept nogil:
         cdef double off = expected(k) - self.aim_of()
+        cdef Py_ssize_t i
         if fabs(off) > self._width:
             return 1.0 if off < 0.0 else 0.0
-        return GreedyKernel.decide(self, k)
+        if not self._fresher:
+            return GreedyKernel.decide(self, k)
+        i = self.freshest(k)
+        return 1.0 if self.preference(k, i, i + 1) >= -TIE else 0.0
+
+    cdef Py_ssize_t freshest(self, Kernel k) noexcept nogil:
+        """Return which of the points with mass has the fewest visits, the first if several have."""
+        cdef double n, fewest = INFINITY
+        cdef Py_ssize_t i, at, found = 0
+        for i in range(k.size):
+            at = tally_find(&self._tally, k.points[i])
+            n = self._tally.n[at] if at >= 0 else 0.0
+            if n < fewest:
+                found, fewest = i, n
+        return found
 
 
 cdef class LearnedKernel(GreedyKernel):
@@ -239,7 +258,7 @@ cdef class LearnedKernel(GreedyKernel):
                 n, s = self._tally.n[at], self._tally.s[at]
             x[3 + i] = (n * z - s) / sqrt(n + 1.0)
             x[5 + i] = 0.1 * log(n + 1.0)
-        x[7] = tanh(10.0 * self.preference(k))
+        x[7] = tanh(10.0 * self.preference(k, 0, k.size))
         x[8], x[9] = sin(2.0 * M_PI * t), cos(2.0 * M_PI * t)
         x[10] = self._last
         x[11] = self.aim_of()

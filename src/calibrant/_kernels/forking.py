@@ -1,54 +1,74 @@
 """Locks that are free in a forked child.
 
-A child has only the thread that forked. A lock that another thread held would stay locked there for
-ever, and what it guards might be half changed. So a fork waits until all these locks are free, and
-both processes go on with every one of them whole.
+A child has only the thread that forked. A lock that another thread held would stay locked there
+forever, and what it guards might be half changed. So a fork waits until all these locks are free,
+and both processes go on with every one of them whole.
 
-A thread may hold one of them while it takes or makes another: `Fleet.split` does. So a fork never
-waits for a lock while it keeps others for long: it gives all of them back and begins anew.
+While a thread holds one it may take another of a later `Order` only, or one that it made meanwhile,
+which nobody else knows: so no two threads wait for each other. tests/rounds/test_locks.py looks on
+while all public methods are called. Garbage may be collected while one is held, which calls back
+into anything. So a fork never waits for a lock while it keeps others for long: it gives all of them
+back and begins anew. And it takes ours before those of `logging`, whose handlers are forgotten by
+such a callback: hooks run in the reverse order of their registration.
 """
 
 from __future__ import annotations
 
+import logging  # noqa: F401 - its hook must be registered before ours
 import os
 import time
-from threading import RLock
+from enum import IntEnum
+from threading import Lock, RLock
 from typing import TYPE_CHECKING
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from _thread import RLock as AnyLock
 
-#: Seconds that a fork waits for one lock while it keeps others, and before it tries again.
-PATIENCE, PAUSE = 0.05, 0.001
+#: Seconds that a fork waits for one lock while it keeps others, twice as long in each try up to the
+#: last, so that it comes to its turn on a busy machine; and before it tries again.
+PATIENCE, LONGEST, PAUSE = 0.05, 2.0, 0.001
 
-_making = RLock()  # no lock is made while a fork collects them
-_locks: WeakSet[AnyLock] = WeakSet()
+
+class Order(IntEnum):
+    """What a lock guards, in the order in which a thread may take several."""
+
+    FLEET = 0
+    BOOK = 1
+    MAKING = 2
+
+
+_forking = Lock()  # one thread forks at a time
+_making = RLock()  # the last of all: no lock is made while a fork collects them
+_locks: WeakKeyDictionary[AnyLock, Order] = WeakKeyDictionary()
 _held: list[AnyLock] = []
 
 
-def forkable_lock() -> AnyLock:
+def forkable_lock(order: Order) -> AnyLock:
     """Return a lock that one thread may take several times, and that a fork waits for."""
     with _making:
         lock = RLock()
-        _locks.add(lock)
+        _locks[lock] = order
     return lock
 
 
 def _take_all() -> None:
-    while not _try_to_take_all():
+    _forking.acquire()
+    patience = PATIENCE
+    while not _try_to_take_all(patience):
         time.sleep(PAUSE)
+        patience = min(2.0 * patience, LONGEST)
 
 
-def _try_to_take_all() -> bool:
+def _try_to_take_all(patience: float) -> bool:
     while True:
         _making.acquire()
         wanted = set(_locks).difference(_held)
         if not wanted:
             return True
         _making.release()
-        for lock in wanted:
-            if not lock.acquire(timeout=PATIENCE):
+        for lock in sorted(wanted, key=_locks.__getitem__):
+            if not lock.acquire(timeout=patience):
                 while _held:
                     _held.pop().release()
                 return False
@@ -59,6 +79,7 @@ def _give_back() -> None:
     while _held:
         _held.pop().release()
     _making.release()
+    _forking.release()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork

@@ -8,12 +8,15 @@ cdef struct Grid:
     Py_ssize_t room
     double lenient        # the owner's: how fast what it makes of a bias grows with the visits
     double purse          # the owner's: what it may still spend
+    Py_ssize_t last       # the owner's: where it looked last, which is a guess
     double *theta         # place of a point as an angle, 2 arcsin sqrt(z)
     double *z             # the probability predicted there
     double *v             # z (1 - z), the variance of an outcome
     double *n             # visits: outcomes learned of rounds that predicted z
     double *S             # bias: sum of z - y over those rounds
-    double *e             # the owner's: what it makes of n and S, or keeps beside them
+    double *e             # the owner's, like the next two: what it makes of n and S,
+    double *o             # or keeps beside them
+    double *b
     double *g             # rounds counted in the gap to the right since it was last cut
 
 

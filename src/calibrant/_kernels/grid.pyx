@@ -13,23 +13,24 @@ from calibrant._kernels.memory cimport resize
 from calibrant._kernels.saved import SLACK, floats
 
 cdef enum:
-    COLUMNS = 7
+    COLUMNS = 9
 
 GRID_PARTS = ("theta", "z", "v", "n", "S", "g")
 
 
 cdef inline void columns_of(Grid *s, double ***columns) noexcept nogil:
     columns[0], columns[1], columns[2], columns[3] = &s.theta, &s.z, &s.v, &s.n
-    columns[4], columns[5], columns[6] = &s.S, &s.e, &s.g
+    columns[4], columns[5], columns[6], columns[7], columns[8] = &s.S, &s.e, &s.o, &s.b, &s.g
 
 
 cdef int grid_grow(Grid *s, Py_ssize_t count) noexcept nogil:
-    """Make room for so many points and as many again."""
+    """Make room for so many points and some more: fewer and fewer are new."""
     cdef double **columns[COLUMNS]
+    cdef Py_ssize_t room = count + count // 8 + 4
     columns_of(s, columns)
-    if resize(columns, COLUMNS, 2 * count) < 0:
+    if resize(columns, COLUMNS, room) < 0:
         return -1
-    s.room = 2 * count
+    s.room = room
     return 0
 
 
@@ -68,7 +69,7 @@ cdef void insert(Grid *s, Py_ssize_t at, double theta, double z, double v) noexc
     for i in range(COLUMNS):
         memmove(columns[i][0] + at + 1, columns[i][0] + at, (s.count - at) * sizeof(double))
     s.theta[at], s.z[at], s.v[at] = theta, z, v
-    s.n[at] = s.S[at] = s.e[at] = s.g[at] = 0.0
+    s.n[at] = s.S[at] = s.e[at] = s.o[at] = s.b[at] = s.g[at] = 0.0
     if at > 0:
         s.g[at - 1] = 0.0
     s.count += 1
@@ -106,7 +107,7 @@ cdef bint grid_cut(Grid *s, Py_ssize_t k) noexcept nogil:
 
 
 cdef dict grid_save(const Grid *s):
-    """Return all columns but e, which is the owner's, by name."""
+    """Return all columns but those that the owner makes of them, by name."""
     return {
         "theta": array_of(s.theta, s.count),
         "z": array_of(s.z, s.count),
@@ -121,7 +122,8 @@ def check_grid(theta, z, v, n, S, g, rounds, counted):
     """Refuse points that are not where their angles say, and sums that rounds cannot reach."""
     if (abs(z - np.sin(theta / 2) ** 2) > 1e-9).any() or (abs(v - z * (1 - z)) > 1e-9).any():
         raise ValueError("saved theta, z and v must be of the same points")
-    if n[0] or n[-1] or g[-1] or (n % 1).any() or (counted == rounds and (g % 1).any()):
+    last = len(n) - 1
+    if n[0] or n[last] or g[last] or (n % 1).any() or (counted == rounds and (g % 1).any()):
         raise ValueError("saved n and g must be whole, and 0 where nothing is predicted")
     if n.sum() > rounds or g.sum() > counted * (1 + SLACK):
         raise ValueError(f"saved n and g must count no more than {rounds} rounds")

@@ -13,6 +13,7 @@ import numpy as np
 
 from calibrant._checks import as_series, describe
 from calibrant._kernels.draws cimport scramble, uniform
+from calibrant._kernels.interrupts cimport hold, release
 from calibrant._kernels.memory cimport resize
 
 
@@ -66,7 +67,7 @@ cdef enum:
 
 
 cdef class Calls:
-    """Compiled calls that change the state together: no signal is looked at between them.
+    """Calls that change the state together: Ctrl-C waits until all are made.
 
     Each is a function, its arguments, and where in `into` its answer belongs: None for nowhere, a
     slice for all of it. `finish` makes of `into` what is returned. They are made once, however often
@@ -109,7 +110,7 @@ def all_or_nothing(lock, mark, body):
         go_back = mark()
         try:
             found = body()
-            PyErr_CheckSignals()
+            hold()  # after a last look
         except BaseException:
             while True:
                 try:
@@ -118,7 +119,10 @@ def all_or_nothing(lock, mark, body):
                 except KeyboardInterrupt:
                     pass  # that of the first Ctrl-C is raised
             raise
-        return (<Calls>found).make() if type(found) is Calls else found
+        try:
+            return (<Calls>found).make() if type(found) is Calls else found
+        finally:
+            release()
     finally:
         lock.release()
 
@@ -245,12 +249,18 @@ cdef class Kernel:
         cdef double y = as_outcome(outcome), mean = 0.0
         if self.ready() < 0:
             raise MemoryError
-        if self.watch is not None:
-            mean = self.mean()
-        if self.advance(y) < 0:
-            raise MemoryError
-        if self.watch is not None:
+        if self.watch is None:
+            if self.advance(y) < 0:
+                raise MemoryError
+            return
+        mean = self.mean()
+        hold()
+        try:
+            if self.advance(y) < 0:
+                raise MemoryError
             self.watch(mean, y)
+        finally:
+            release()
 
     def expected(self):
         """Return the mean of this round's distribution."""

@@ -6,7 +6,7 @@ played can reach, and no other is taken over: what loads predicts as if it had b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,22 @@ import numpy.typing as npt
 #: How far a sum of many rounded numbers may be off, relative to the number of rounds.
 SLACK = 1e-6
 
+#: No outcome teaches more than so many times as much as the mean one: weights are cut there.
+MOST_WEIGHT = 5.0
+
 
 def check_names(state: Mapping[str, Any], names: set[str]) -> None:
     """Refuse a state with a missing or an unknown part."""
     if set(state) != names:
         raise ValueError(f"saved state must hold {sorted(names)}, got {sorted(state)}")
+
+
+def check_all(what: str, must_hold: Iterable[tuple[str, Callable[[Any], Any]]], parts: Any) -> None:
+    """Refuse saved parts of which something does not hold that must: one truth, or many."""
+    for words, holds in must_hold:
+        found = holds(parts)
+        if not all(np.all(each) for each in (found if isinstance(found, list) else [found])):
+            raise ValueError(f"{what} {words}")
 
 
 def floats(
@@ -31,9 +42,32 @@ def floats(
     high: float = np.inf,
 ) -> npt.NDArray[np.float64]:
     """Return a saved array of finite numbers, each inside [low, high]."""
+    return _numbers(state, name, np.dtype(np.float64), size, low, high)
+
+
+def singles(
+    state: Mapping[str, Any],
+    name: str,
+    *,
+    size: int | None = None,
+    low: float = -np.inf,
+    high: float = np.inf,
+) -> npt.NDArray[np.float32]:
+    """Return a saved array as `floats` does, of numbers in single precision."""
+    return _numbers(state, name, np.dtype(np.float32), size, low, high)
+
+
+def _numbers(
+    state: Mapping[str, Any],
+    name: str,
+    dtype: np.dtype[Any],
+    size: int | None,
+    low: float,
+    high: float,
+) -> npt.NDArray[Any]:
     values = state[name]
-    if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.ndim != 1:
-        raise ValueError(f"saved {name} must be an array of float64")
+    if not isinstance(values, np.ndarray) or values.dtype != dtype or values.ndim != 1:
+        raise ValueError(f"saved {name} must be an array of {dtype}")
     if size is not None and len(values) != size:
         raise ValueError(f"saved {name} must have {size} values, got {len(values)}")
     if not (np.isfinite(values) & (values >= low) & (values <= high)).all():

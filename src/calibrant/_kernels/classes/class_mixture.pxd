@@ -6,13 +6,14 @@ from calibrant._kernels.scores.batches cimport BatchState
 
 cdef enum:
     FEATURES = 13             # of the pools
-    EXPERTS = 15              # the last one only up to LARGEST_MATRIX classes
+    EXPERTS = 15
     BIASED = 4                # experts with biases of their own
     BASES = 3                 # base rates
+    FIRST_BASE = 7            # where they begin
     LINEAR = 7                # experts that have a temperature, or are the scores
     CONTEXTS = 2              # the top class of the scores, and the class learned last
     POOLS = 2
-    LARGEST_MATRIX = 32
+    LARGEST_MATRIX = 32       # classes of a whole matrix; of more, it is a diagonal
     SQUARE = FEATURES * FEATURES
     TRIANGLE = FEATURES * (FEATURES + 1) // 2
 
@@ -66,7 +67,6 @@ cdef void invert(const double *H, float *inverse) noexcept nogil
 
 cdef class ClassMixture:
     cdef readonly int K
-    cdef int E
     cdef readonly int64_t begun
     cdef readonly int64_t learned
     cdef int last
@@ -82,8 +82,8 @@ cdef class ClassMixture:
     cdef int *row_of[CONTEXTS]           # by the class of the context plus 1; 0 is shared
     cdef int[CONTEXTS] used               # rows in use
     cdef int[CONTEXTS] room
-    cdef float *matrix                    # W, NULL beyond LARGEST_MATRIX classes
-    cdef float *gain                      # G
+    cdef float *matrix                    # W; of many classes its diagonal and constants
+    cdef float *gain                      # G; of many classes the precisions of these
     cdef float *scratch                   # the vectors below
     cdef Predicted live                   # a round that nobody keeps
     cdef float *z
@@ -92,6 +92,8 @@ cdef class ClassMixture:
     cdef float *now                       # what each expert says now of an older round
 
     cdef Py_ssize_t whole_size(self) noexcept nogil
+    cdef Py_ssize_t matrix_size(self) noexcept nogil
+    cdef Py_ssize_t gain_size(self) noexcept nogil
     cdef void keep_in(self, Predicted *r, float *block, bint is_whole) noexcept nogil
     cdef void look(self, const float *s, Predicted *r, double *least) noexcept nogil
     cdef void begin(self, const float *s, Predicted *r) noexcept nogil
@@ -104,15 +106,19 @@ cdef class ClassMixture:
     cdef void describe(self, Predicted *r) noexcept nogil
     cdef void pool(self, const Predicted *r, float *P) noexcept nogil
     cdef void mix(self, const Predicted *r, const float *P, float *q) noexcept nogil
-    cdef int learn(self, Predicted *r, int y) except -1
-    cdef void weigh(self, const Predicted *r, int y) noexcept nogil
-    cdef void learn_pools(self, const Predicted *r, const float *P, int y) noexcept nogil
-    cdef void features_covariance(
-        self, const float *p, const Predicted *r, const float *mean, float *S
+    cdef int learn(self, Predicted *r, int y, double weight) except -1
+    cdef void weigh(self, const Predicted *r, int y, double weight) noexcept nogil
+    cdef void learn_pools(
+        self, const Predicted *r, const float *P, int y, double weight
     ) noexcept nogil
-    cdef int learn_linear(self, const Predicted *r, const float *P, int y) except -1
+    cdef void features_covariance(
+        self, const float *pools, const Predicted *r, float *mean, float *other, float *S
+    ) noexcept nogil
+    cdef int learn_linear(self, const Predicted *r, const float *P, int y, double weight) except -1
+    cdef double prior_of(self, int i, int64_t labels) noexcept nogil
+    cdef const float *home(self, int i) noexcept nogil
     cdef void centre_on(self, const float *x) noexcept nogil
-    cdef void learn_matrix(self, const float *x, const float *p, int y) noexcept nogil
+    cdef void learn_matrix(self, const float *x, const float *p, int y, double weight) noexcept nogil
     cdef int visit(self, int which, int context) except -1
     cdef int reshape(self, int K) except -1
     cdef int make_rows(self, int which, int room) except -1

@@ -4,7 +4,9 @@ from typing import Any
 from calibrant._checks import Floats
 
 MIXTURE_PARTS: dict[str, int]
-WORDS: tuple[str, ...]
+MOST_BIAS: float
+
+def words_of(classes: int) -> tuple[str, ...]: ...
 
 class ClassMixture:
     def __init__(self, K: int) -> None: ...

@@ -7,23 +7,26 @@ scores, `last` the class that was learned last when the round was predicted.
 | experts | say | forget | prior |
 |---|---|---|---|
 | scores | softmax(x) | | |
-| 2 temperatures | softmax(a x) | 0, 1/100 | a: sd .3 around 1 |
-| 4 biased | softmax(a x + b) | 0, 1/1000, 1/100, 1/20 | b: sd 1, 1, 1, .5 |
+| 2 temperatures | softmax(a x) | 0, 1/100 | a: sd .6 around 1, .3 where it forgets |
+| 4 biased | softmax(a x + b) | 0, 1/1000, 1/100, 1/20 | b: sd 1, 1, 1.5, .5 |
 | 3 base rates | (N_k + 1/K) / (N + 1) | 0, 1/100, 3/100 | |
 | by top | softmax(z + B[top]), z = a x + b of the first biased one | 1/1000 a visit | sd 1 |
 | by last | softmax(z + C[last]) | 1/1000 a visit | sd .7 |
 | 2 pools | softmax(sum of w_d f_d) | 0, 1/100 | sd .5 around their start |
-| matrix, K <= 32 | softmax(W (x - mean x, 1)) | 1/2000 | sd .3 around the identity |
+| matrix | softmax(W (x - mean x, 1)) | 1/2000 | sd .3 around the identity; beyond 32 classes, its diagonal |
 
 The features f_d of the pools are x, the biases of the experts above, how base rates of late differ
 from those of all time, -x^2 / 10 and three indicators: of the top class, of the last, of a score of 0.
 Their coefficients say how far to trust what the others learned, and are the same for all classes;
-that is how rare classes share strength, and why biases may have weak priors.
+that is how rare classes share strength, and why biases may have weak priors. Those that forget 1/100
+return to those that forget 1/1000, which go where biases wander off for good; all others return to 0.
 
-**Learning.** Temperatures take a Newton step. With A_k = sum of p_k, biases take the step (p_k - 1[k=y])
-/ A_k: in the gauge sum p d = 0 it solves (diag p - p p') d = g exactly, since the g sum to 0. Pools have
+**Learning.** Temperatures take a Newton step; what does not forget has a prior as strong as three
+labels at most, since scores that are all alike need slopes far from 1. With A_k = sum of p_k, biases
+take the step (p_k - 1[k=y]) / A_k: in the gauge sum p d = 0 it solves (diag p - p p') d = g exactly, since the g sum to 0. Pools have
 a Newton step with the whole Hessian, whose inverse is renewed in every eighth round. The matrix is
-learned by recursive least squares with one curvature for all classes.
+learned by recursive least squares with one curvature for all classes; of more than 32 classes it has
+a diagonal and a constant alone, a slope and a bias for each class, which take Newton steps of their own.
 
 **Mixing.** Weights w by Bayes' rule, with a share of 5e-5 returning to the prior, and weights v by
 online EM at the rate 1/20 are mixed by Bayes' rule again. So the log loss is at most that of any expert
@@ -31,25 +34,31 @@ i plus log(1 / (.9 prior_i)) in all and 1.6e-4 a round (`docs/multiclass.md`). A
 rates of all time is mixed in, where d is how often they were needed: for labels that no score foresaw.
 
 **Late labels.** Weights are judged by what was predicted *then*, to the power eta = 1 / (1 + late /
-2), but at least 1/24. Pools learn on the features of then with the coefficients of now: features of
-now would make fast ones look fresher than they were. All else learns from where it stands. Of a
-round whose features were not kept, weights and pools learn nothing.
+2), but at least 1/8. Pools learn on the features of then with the coefficients of now: features of
+now would make fast ones look fresher than they were. Rounds that wait together have much in common,
+of which the pool that forgets would make coefficients for the next ones: to it, a late label counts
+1 / (1 + late / 2) of one, at least 1/64, beside its prior, as for the weights of one event
+(`scores/mixing.pyx`). All else learns from where it stands. Of a round whose features were not kept,
+weights and pools learn nothing.
 """
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from calibrant._kernels.classes.vectors cimport (
-    covariances, dot, dots, expf_, fade, least_above, likeliest, line, log_scores, logf_, logs, moments,
-    softmax, step_against, sum_of, total,
+    bent, covariances, dot, dots, expf_, fade, least_above, likeliest, line, log_scores, logf_, logs, moments,
+    scaled, softmax, step_against, step_slopes, sum_of, total,
 )
 from calibrant._kernels.kernel cimport array_of
-from calibrant._kernels.saved import floats, integer
+from calibrant._kernels.saved import MOST_WEIGHT, check_all, floats, integer, singles
 from calibrant._kernels.scores.batches cimport batches_start
 from calibrant._kernels.scores.batches import BATCH_PARTS, check_batches
+from calibrant._kernels.scores.mixing cimport LAG, slowness
 
 # The parts of Learned: their names and sizes, in its order.
 MIXTURE_PARTS = {
@@ -72,10 +81,11 @@ WORDS = (
     "a pool of biases and base rates", "a pool that adapts to the last 100 labels",
     "a matrix of confusions",
 )
+DIAGONAL = "a slope and a bias for each class"  # what the last one is for many classes
 
 cdef enum:
     FIRST_BIASED = 3
-    FIRST_BASE = 7
+    RETURNING = 5             # its biases return to those of the one before it
     FIRST_CONTEXT = 10
     FIRST_POOL = 12
     THE_MATRIX = 14
@@ -89,23 +99,33 @@ cdef enum:
 
 cdef double[EXPERTS] PRIORS
 PRIORS[:] = [6, 1, 1, 1, 1, 1, 1, .5, .5, .5, .3, .3, 2, 2, .5]
+cdef double ALL_PRIORS = sum([PRIORS[i] for i in range(EXPERTS)])
 cdef double[EXPERTS] KEEPS            # what is left of the past after a label
 KEEPS[:] = [1, 1, .99, 1, .999, .99, .95, 1, .99, .97, .999, .999, 1, .99, .9995]
 cdef double[BIASED] BIAS_SD
-BIAS_SD[:] = [1, 1, 1, .5]
+BIAS_SD[:] = [1, 1, 1.5, .5]
 cdef double[CONTEXTS] CONTEXT_SD
 CONTEXT_SD[:] = [1, .7]
 cdef double[FEATURES] POOL_START      # x; four biases; two contexts; two base rates; bend; indicators
 POOL_START[:] = [1, 1, 0, 0, 0, .3, .3, 0, 0, 0, 0, 0, 0]
 cdef double POOL_VARIANCE = .25
-cdef double SLOPE_VARIANCE = .09
-cdef double LEAST_CURVATURE = .001
-cdef double LONGEST_SLOPE_STEP = .5
-cdef double LARGEST_SLOPE = 20
+cdef double SLOPE_VARIANCE = .36       # at the start, but of so many labels at most,
+cdef double PRIOR_LABELS = 3
+cdef double SLOPE_RETURN = .09         # and of the prior that what forgets returns to
+cdef double LEAST_CURVATURE = 1e-6
+cdef double LONGEST_SLOPE_STEP = .5   # times the slope, if that is above 1
+cdef double LARGEST_SLOPE = 200
 cdef double LONGEST_POOL_STEP = .3
 cdef double MATRIX_VARIANCE = .09
-cdef double CONSTANT_VARIANCE = .36   # of the matrix's constant
+cdef double CONSTANT_SD = .6          # of the matrix's constant
+cdef double CONSTANT_VARIANCE = CONSTANT_SD * CONSTANT_SD
 cdef double LEAST_MATRIX_CURVATURE = .02
+cdef double LONGEST_MATRIX_STEP = .3  # of a diagonal
+LEAST_PIVOT = 1.0                     # of a pool's Hessian, see `calibrant_invert`
+MOST_BIAS = 1e3                       # logits of scores are less than that apart
+MOST_MATRIX = 1e4
+ROUNDED = 0.999                       # what single precision leaves of a number
+RETURNED = 0.9                        # of what returns to the prior, which had more experts before
 cdef double SHARE = 5e-5              # of w that returns to the prior after a label,
 cdef double EM_SHARE = 1e-5           # of v,
 cdef double TRUST_SHARE = 1e-4        # and of the trust in w
@@ -115,9 +135,8 @@ cdef double ESCAPED = .05             # of ESCAPES rounds, at the start
 cdef double ESCAPES = 50
 cdef double MOST_ESCAPES = 20_000
 cdef double LATE_RATE = .01
-cdef double AT_ONCE = .01             # labels that are less late count in full,
-cdef double LAG = 2                   # and this late they count half,
-cdef double SLOWEST = 1 / 24.         # but at least so much
+cdef double AT_ONCE = .01             # labels that are less late count in full, LAG late half,
+cdef double SLOWEST = 1 / 8.          # but at least so much
 cdef double LEAST_SCORE = 1e-3        # at the start
 cdef float ZERO = 1e-12               # no score above 0 is less
 cdef double LEAST_PREDICTED = 1e-12
@@ -135,14 +154,14 @@ cdef Traits of_expert(int i) noexcept nogil:
 
 
 cdef inline double within(double x, double most) noexcept nogil:
-    return most if x > most else -most if x < -most else x
+    return most if x > most else x if x >= -most else -most  # a number, even of NaN
 
 
 cdef double lateness_power(double late) noexcept nogil:
     """Return to which power likelihoods count where labels are so late."""
     if late < AT_ONCE:
         return 1.0
-    return max(SLOWEST, 1.0 / (1.0 + late / LAG))
+    return max(SLOWEST, 1.0 / (1.0 + late / <double>LAG))
 
 
 cdef double power(double p, double exponent) noexcept nogil:
@@ -179,16 +198,17 @@ cdef int widen(float **rows, Py_ssize_t count, int old, int new, float value) ex
 
 cdef extern from *:
     """
-    enum { CALIBRANT_SIDE = 13, CALIBRANT_ROOM = 16 };
+    enum { CALIBRANT_SIDE = 13 };
 
-    /* Gauss and Jordan's method: a positive definite matrix needs no pivots. */
+    /* Gauss and Jordan's method: a positive definite matrix needs no pivots. A pool's Hessian is
+       at least that of its prior, and so is each of them: rounding makes none less than 1. */
     CALIBRANT_WIDE void calibrant_invert(const double *restrict H, float *restrict inverse) {
         double A[CALIBRANT_SIDE][CALIBRANT_ROOM] = {{0}}, row[CALIBRANT_ROOM], c, scale;
         int i, j, k;
         for (i = 0; i < CALIBRANT_SIDE; i++)
             for (j = 0; j <= i; j++) A[i][j] = A[j][i] = *H++;
         for (k = 0; k < CALIBRANT_SIDE; k++) {
-            scale = 1.0 / (A[k][k] > 1e-9 ? A[k][k] : 1e-9);
+            scale = 1.0 / (A[k][k] > 1.0 ? A[k][k] : 1.0);
             for (j = 0; j < CALIBRANT_ROOM; j++) row[j] = A[k][j] * scale;
             row[k] = 1.0 + scale;  /* takes c away from itself, and then c times the scale */
             for (i = 0; i < CALIBRANT_SIDE; i++) {
@@ -222,16 +242,16 @@ cdef void invert(const double *H, float *inverse) noexcept nogil:
 
 
 cdef inline void step_biases(
-    int K, float *b, float *A, const float *p, int y, double keep, double sd
+    int K, float *b, float *A, const float *p, int y, double weight, double keep, double sd,
+    const float *home,
 ) noexcept nogil:
-    """Take the natural Newton step of biases."""
-    step_against(K, p, <float>keep, <float>((1.0 - keep) / (sd * sd)), b, A)
-    b[y] += <float>1.0 / A[y]
+    """Take the natural Newton step of biases, which return to `home`, or to 0."""
+    step_against(K, p, <float>weight, <float>keep, <float>((1.0 - keep) / (sd * sd)), home, b, A)
+    b[y] += <float>weight / A[y]
 
 
-cdef void features_mean(int K, const float *p, const Predicted *r, float *mean) noexcept nogil:
-    """Put into `mean` the means of the features of a round under p."""
-    dots(K, p, <const float **>r.f, DENSE, mean)
+cdef void means_of_indicators(int K, const float *p, const Predicted *r, float *mean) noexcept nogil:
+    """Put into `mean` those of the indicators of a round under p."""
     mean[OF_TOP], mean[OF_LAST] = p[r.top], p[r.last] if r.last >= 0 else 0.0
     mean[OF_ZEROS] = dot(K, p, r.f[OF_ZEROS]) if r.has_zeros else 0.0
 
@@ -243,7 +263,7 @@ cdef class ClassMixture:
         cdef int i, d
         self.last = -1
         for i in range(LINEAR):
-            self.state.slope[i], self.state.known[i] = 1.0, 1.0 / SLOPE_VARIANCE
+            self.state.slope[i], self.state.known[i] = 1.0, 1.0 / SLOPE_VARIANCE if KEEPS[i] < 1.0 else 0.0
         for i in range(POOLS):
             for d in range(FEATURES):
                 self.state.pooled[i * FEATURES + d] = POOL_START[d]
@@ -252,8 +272,8 @@ cdef class ClassMixture:
         self.state.trust, self.state.least = TRUST, LEAST_SCORE
         self.state.escaped, self.state.escapes = ESCAPED, ESCAPES
         batches_start(&self.batches)
-        self.E = EXPERTS
-        self.share_prior()
+        for i in range(EXPERTS):
+            self.prior[i] = PRIORS[i] / ALL_PRIORS
         memcpy(self.state.w, self.prior, sizeof(self.prior))
         memcpy(self.state.v, self.prior, sizeof(self.prior))
         self.reshape(K)
@@ -273,20 +293,9 @@ cdef class ClassMixture:
         free(self.gain)
         free(self.scratch)
 
-    def share_prior(self):
-        """Let the priors of the experts that there are sum to one."""
-        cdef double all_of_it = 0.0
-        cdef int i
-        for i in range(EXPERTS):
-            all_of_it += PRIORS[i] if i < self.E else 0.0
-        for i in range(EXPERTS):
-            self.prior[i] = PRIORS[i] / all_of_it if i < self.E else 0.0
-
     cdef int reshape(self, int K) except -1:
         """Have vectors of K classes: new ones are as at the start."""
         cdef int i, k, old = self.K, n = K + 1
-        cdef double gone
-        cdef double *weights
         cdef float *z
         for i in range(BIASED):
             refill(&self.bias[i], old, K, 0.0)
@@ -311,18 +320,7 @@ cdef class ClassMixture:
                 self.used[i] = 1
                 self.make_rows(i, 2)
         if K > LARGEST_MATRIX:
-            free(self.matrix)
-            free(self.gain)
-            self.matrix = self.gain = NULL
-            if self.E == EXPERTS:
-                self.E = EXPERTS - 1
-                self.share_prior()
-                for k in range(2):
-                    weights = &self.state.v[0] if k else &self.state.w[0]
-                    gone = 1.0 - weights[THE_MATRIX]
-                    weights[THE_MATRIX] = 0.0
-                    for i in range(self.E):
-                        weights[i] /= gone
+            self.reshape_diagonal(old)
         else:
             self.reshape_matrix(old)
         free(self.scratch)
@@ -364,6 +362,28 @@ cdef class ClassMixture:
         free(self.gain)
         self.matrix, self.gain = W, G
 
+    def reshape_diagonal(self, int old):
+        """Have a slope and a constant for all classes, of which there were `old` before."""
+        cdef int K = self.K, i
+        cdef bint was_diagonal = old > LARGEST_MATRIX
+        cdef float *W = <float *>malloc(2 * K * sizeof(float))
+        cdef float *G = <float *>malloc(2 * K * sizeof(float))
+        if W == NULL or G == NULL:
+            free(W)
+            free(G)
+            raise MemoryError
+        for i in range(K):
+            W[i], W[K + i] = 1.0, 0.0
+            G[i], G[K + i] = 1.0 / MATRIX_VARIANCE, 1.0 / CONSTANT_VARIANCE
+        for i in range(old):  # of a matrix with one row a class, or of a diagonal
+            W[i] = self.matrix[i if was_diagonal else i * (old + 2)]
+            W[K + i] = self.matrix[old + i if was_diagonal else i * (old + 1) + old]
+            if was_diagonal:
+                G[i], G[K + i] = self.gain[i], self.gain[old + i]
+        free(self.matrix)
+        free(self.gain)
+        self.matrix, self.gain = W, G
+
     cdef int make_rows(self, int which, int room) except -1:
         """Have room for so many contexts."""
         cdef float known = 1.0 / (CONTEXT_SD[which] * CONTEXT_SD[which])
@@ -381,7 +401,7 @@ cdef class ClassMixture:
 
     cdef Py_ssize_t whole_size(self) noexcept nogil:
         """Return how many floats are kept of a whole round."""
-        return <Py_ssize_t>self.K * (1 + FEATURES + self.E)
+        return <Py_ssize_t>self.K * (1 + FEATURES + EXPERTS)
 
     cdef void keep_in(self, Predicted *r, float *block, bint is_whole) noexcept nogil:
         """Let a round be kept in a block: x and q, and all else if it is whole."""
@@ -443,8 +463,7 @@ cdef class ClassMixture:
             p = P + (FIRST_CONTEXT + i) * K
             b = self.rows[i] + <Py_ssize_t>self.row_of[i][1 + (r.last if i else r.top)] * K
             line(K, 1.0, P + FIRST_BIASED * K, b, p)
-        if self.matrix != NULL:
-            self.turn(x, P + THE_MATRIX * K)
+        self.turn(x, P + THE_MATRIX * K)
 
     cdef void say(self, const Predicted *r, float *P) noexcept nogil:
         """Put into P what each expert says now of a round; the pools only if it is whole."""
@@ -458,7 +477,7 @@ cdef class ClassMixture:
     cdef void normalise(self, float *P) noexcept nogil:
         """Turn the logits of all experts but base rates into what they say."""
         softmax(self.K, LINEAR, P)
-        softmax(self.K, self.E - FIRST_CONTEXT, P + FIRST_CONTEXT * self.K)
+        softmax(self.K, EXPERTS - FIRST_CONTEXT, P + FIRST_CONTEXT * self.K)
 
     cdef void say_matrix(self, const float *x, float *p) noexcept nogil:
         """Put into p what the matrix says now of a round."""
@@ -467,10 +486,13 @@ cdef class ClassMixture:
 
     cdef void turn(self, const float *x, float *p) noexcept nogil:
         """Put into p the logits of the matrix."""
-        cdef int n = self.K + 1, k
+        cdef int K = self.K, n = K + 1, k
         self.centre_on(x)
-        for k in range(self.K):
-            p[k] = dot(n, self.matrix + k * n, self.centre)
+        if K > LARGEST_MATRIX:
+            scaled(K, self.matrix, self.centre, self.matrix + K, p)
+        else:
+            for k in range(K):
+                p[k] = dot(n, self.matrix + k * n, self.centre)
 
     cdef void centre_on(self, const float *x) noexcept nogil:
         """Fill the centre: (x - mean x, 1)."""
@@ -484,10 +506,7 @@ cdef class ClassMixture:
         """Fill the features of a round just begun; of one that nobody keeps, point at them."""
         cdef int K = self.K, i, k
         cdef bint is_live = r == &self.live
-        cdef const float *x = r.x
         cdef float *now
-        cdef float *f
-        cdef bint has_zeros = False
         cdef const float *all_time = r.P + FIRST_BASE * K
         for i in range(BIASED + CONTEXTS):
             if i < BIASED:
@@ -501,19 +520,12 @@ cdef class ClassMixture:
                 memcpy(r.f[1 + i], now, K * sizeof(float))
         for i in range(1, BASES):
             logs(K, all_time + i * K, all_time, r.f[6 + i])
-        f = r.f[9]
-        for k in range(K):
-            f[k] = <float>-0.1 * x[k] * x[k]
-        memset(r.f[10], 0, K * sizeof(float))
-        memset(r.f[11], 0, K * sizeof(float))
-        r.f[10][r.top] = 1.0
+        memset(r.f[OF_TOP], 0, K * sizeof(float))
+        memset(r.f[OF_LAST], 0, K * sizeof(float))
+        r.f[OF_TOP][r.top] = 1.0
         if r.last >= 0:
-            r.f[11][r.last] = 1.0
-        f = r.f[12]
-        for k in range(K):
-            f[k] = 1.0 if x[k] <= r.zero else 0.0
-            has_zeros |= x[k] <= r.zero
-        r.has_zeros = has_zeros
+            r.f[OF_LAST][r.last] = 1.0
+        r.has_zeros = bent(K, r.x, r.zero, r.f[9], r.f[OF_ZEROS])
 
     cdef void pool(self, const Predicted *r, float *P) noexcept nogil:
         """Put into P the logits of the pools, from the features of a round."""
@@ -538,37 +550,37 @@ cdef class ClassMixture:
         cdef double d = self.state.escaped / self.state.escapes, u = self.state.trust
         cdef float[EXPERTS] c
         cdef const float *predicted[EXPERTS]
-        for i in range(self.E):
+        for i in range(EXPERTS):
             c[i] = (1.0 - d) * (u * r.w[i] + (1.0 - u) * r.v[i]) + (d if i == FIRST_BASE else 0.0)
             predicted[i] = P + i * self.K
-        sum_of(self.K, self.E, c, predicted, q)
+        sum_of(self.K, EXPERTS, c, predicted, q)
 
     # -- a label --------------------------------------------------------------------------------
 
-    cdef int learn(self, Predicted *r, int y) except -1:
-        """Learn the label of a round."""
+    cdef int learn(self, Predicted *r, int y, double weight) except -1:
+        """Learn the label of a round, which counts `weight` times in all losses."""
         cdef const float *P = r.P
         self.state.late += LATE_RATE * (<double>(self.begun - 1 - r.begun) - self.state.late)
         if r.is_whole:
-            self.weigh(r, y)
+            self.weigh(r, y, weight)
         if not r.is_whole or r.learned != self.learned:
             self.say(r, self.now)  # learn from where all stands now
             P = self.now
         if r.is_whole:
-            self.learn_pools(r, P, y)
-        self.learn_linear(r, P, y)
+            self.learn_pools(r, P, y, weight)
+        self.learn_linear(r, P, y, weight)
         self.last = y
         self.learned += 1
         return 0
 
-    cdef void weigh(self, const Predicted *r, int y) noexcept nogil:
+    cdef void weigh(self, const Predicted *r, int y, double weight) noexcept nogil:
         """Weigh the experts by what they predicted of the class that was observed."""
         cdef double[EXPERTS] predicted
         cdef Learned *to = &self.state
         cdef double q1 = 0.0, q2 = 0.0, now = 0.0, all_of_it = 0.0, eta, d, q, first, second
         cdef int i
-        eta = lateness_power(to.late)
-        for i in range(self.E):
+        eta = weight * lateness_power(to.late)
+        for i in range(EXPERTS):
             predicted[i] = r.P[i * self.K + y]
             if predicted[i] < LEAST_PREDICTED:
                 predicted[i] = LEAST_PREDICTED
@@ -576,41 +588,44 @@ cdef class ClassMixture:
             q2 += r.v[i] * predicted[i]
             now += to.v[i] * predicted[i]
         d, q = to.escaped / to.escapes, to.trust * q1 + (1.0 - to.trust) * q2
-        to.escaped += d * predicted[FIRST_BASE] / ((1.0 - d) * q + d * predicted[FIRST_BASE])
-        to.escapes += 1.0
+        to.escaped += weight * (
+            d * predicted[FIRST_BASE] / ((1.0 - d) * q + d * predicted[FIRST_BASE])
+        )
+        to.escapes += weight
         if to.escapes > MOST_ESCAPES:
             to.escaped *= MOST_ESCAPES / to.escapes
             to.escapes = MOST_ESCAPES
         first, second = to.trust * power(q1, eta), (1.0 - to.trust) * power(q2, eta)
         to.trust = (1.0 - TRUST_SHARE) * first / (first + second) + TRUST_SHARE * TRUST
-        for i in range(self.E):
-            to.v[i] += EM_RATE * (to.v[i] * predicted[i] / now - to.v[i])
+        for i in range(EXPERTS):
+            to.v[i] += weight * EM_RATE * (to.v[i] * predicted[i] / now - to.v[i])
             to.v[i] = (1.0 - EM_SHARE) * to.v[i] + EM_SHARE * self.prior[i]
             to.w[i] *= power(predicted[i], eta)
             all_of_it += to.w[i]
-        for i in range(self.E):
+        for i in range(EXPERTS):
             to.w[i] = (1.0 - SHARE) * to.w[i] / all_of_it + SHARE * self.prior[i]
 
-    cdef void learn_pools(self, const Predicted *r, const float *P, int y) noexcept nogil:
+    cdef void learn_pools(
+        self, const Predicted *r, const float *P, int y, double weight
+    ) noexcept nogil:
         """Take the Newton steps of the pools, with the slow pool's covariance for both."""
         cdef int K = self.K, i, d
         cdef float[TRIANGLE] S
-        cdef float[FEATURES] mean
         cdef float[FEATURES] g, step
+        cdef float[POOLS][FEATURES] mean
         cdef double keep, pull
         cdef double *H
         cdef double *w
-        features_mean(K, P + FIRST_POOL * K, r, mean)
-        self.features_covariance(P + FIRST_POOL * K, r, mean, S)
+        self.features_covariance(P + FIRST_POOL * K, r, mean[0], mean[1], S)
         for i in range(POOLS):
             keep, H = KEEPS[FIRST_POOL + i], self.state.hessian + i * TRIANGLE
             w, pull = self.state.pooled + i * FEATURES, (1.0 - keep) / POOL_VARIANCE
             if i:
-                features_mean(K, P + (FIRST_POOL + i) * K, r, mean)
-            fade(TRIANGLE, keep, S, H)
+                weight /= slowness(self.state.late, LAG)
+            fade(TRIANGLE, keep, weight, S, H)
             for d in range(FEATURES):
                 H[d * (d + 3) // 2] += pull + 1e-6
-                g[d] = <double>mean[d] - r.f[d][y] + pull * (w[d] - POOL_START[d])
+                g[d] = weight * (<double>mean[i][d] - r.f[d][y]) + pull * (w[d] - POOL_START[d])
             if self.learned < OFTEN or self.learned % SELDOM == SELDOM // POOLS * i:
                 invert(H, self.inverse + i * SQUARE)
             newton(self.inverse + i * SQUARE, g, step)
@@ -618,14 +633,17 @@ cdef class ClassMixture:
                 w[d] -= within(step[d], LONGEST_POOL_STEP)
 
     cdef void features_covariance(
-        self, const float *p, const Predicted *r, const float *mean, float *S
+        self, const float *pools, const Predicted *r, float *mean, float *other, float *S
     ) noexcept nogil:
-        """Fill the lower triangle of the covariances of the features under p.
+        """Fill the means of the features under both pools, and their covariances under the slow one.
 
-        That of an indicator of one class with another feature is p (f - mean) at this class.
+        Of these the lower triangle. That of an indicator of one class with another feature is p (f - mean) at this class.
         """
-        cdef int d, c, k
-        covariances(self.K, p, <const float **>r.f, mean, DENSE, self.z, S)
+        cdef int d, c, k, K = self.K
+        cdef const float *p = pools
+        covariances(K, p, p + K, <const float **>r.f, DENSE, self.z, mean, other, S)
+        means_of_indicators(K, p, r, mean)
+        means_of_indicators(K, p + K, r, other)
         S += DENSE * (DENSE + 1) // 2
         for d in range(OF_TOP, OF_ZEROS):
             k = r.top if d == OF_TOP else r.last
@@ -634,11 +652,11 @@ cdef class ClassMixture:
             S += d + 1
         memset(S, 0, FEATURES * sizeof(float))
         if r.has_zeros:
-            for k in range(self.K):
+            for k in range(K):
                 self.z[k] = p[k] * (r.f[OF_ZEROS][k] - mean[OF_ZEROS])
-            dots(self.K, self.z, <const float **>r.f, FEATURES, S)
+            dots(K, self.z, <const float **>r.f, FEATURES, S)
 
-    cdef int learn_linear(self, const Predicted *r, const float *P, int y) except -1:
+    cdef int learn_linear(self, const Predicted *r, const float *P, int y, double weight) except -1:
         """Take the steps of temperatures, biases, base rates, contexts and the matrix."""
         cdef int K = self.K, i, k, row
         cdef const float *x = r.x
@@ -648,13 +666,15 @@ cdef class ClassMixture:
         cdef Learned *to = &self.state
         for i in range(1, LINEAR):
             p, keep = P + i * K, KEEPS[i]
-            pull = (1.0 - keep) / SLOPE_VARIANCE
+            pull = (1.0 - keep) / SLOPE_RETURN
             moments(K, p, x, self.z, &mean, &square)
             variance = <double>square - <double>mean * mean
             to.known[i] = keep * to.known[i] + pull
-            to.known[i] += variance if variance > LEAST_CURVATURE else LEAST_CURVATURE
+            to.known[i] += weight * (variance if variance > LEAST_CURVATURE else LEAST_CURVATURE)
             to.slope[i] -= within(
-                (<double>mean - x[y] + pull * (to.slope[i] - 1.0)) / to.known[i], LONGEST_SLOPE_STEP
+                (weight * (<double>mean - x[y]) + pull * (to.slope[i] - 1.0))
+                / (to.known[i] + self.prior_of(i, self.learned + 1)),
+                LONGEST_SLOPE_STEP * max(to.slope[i], 1.0),
             )
             if to.slope[i] < 0.0:
                 to.slope[i] = 0.0
@@ -662,8 +682,8 @@ cdef class ClassMixture:
                 to.slope[i] = LARGEST_SLOPE
             if i >= FIRST_BIASED:
                 step_biases(
-                    K, self.bias[i - FIRST_BIASED], self.bias_known[i - FIRST_BIASED], p, y, keep,
-                    BIAS_SD[i - FIRST_BIASED],
+                    K, self.bias[i - FIRST_BIASED], self.bias_known[i - FIRST_BIASED], p, y, weight,
+                    keep, BIAS_SD[i - FIRST_BIASED], self.home(i),
                 )
         for i in range(BASES):
             keep = KEEPS[FIRST_BASE + i]
@@ -671,17 +691,26 @@ cdef class ClassMixture:
             if keep < 1.0:
                 for k in range(K):
                     self.base[i][k] *= kept
-            self.base[i][y] += 1.0
-            to.count[i] = keep * to.count[i] + 1.0
+            self.base[i][y] += <float>weight
+            to.count[i] = keep * to.count[i] + weight
         for i in range(CONTEXTS):
             row = self.visit(i, r.last if i else r.top)
             step_biases(
                 K, self.rows[i] + <Py_ssize_t>row * K, self.rows_known[i] + <Py_ssize_t>row * K,
-                P + (FIRST_CONTEXT + i) * K, y, KEEPS[FIRST_CONTEXT + i], CONTEXT_SD[i],
+                P + (FIRST_CONTEXT + i) * K, y, weight, KEEPS[FIRST_CONTEXT + i], CONTEXT_SD[i], NULL,
             )
-        if self.matrix != NULL:
-            self.learn_matrix(x, P + THE_MATRIX * K, y)
+        self.learn_matrix(x, P + THE_MATRIX * K, y, weight)
         return 0
+
+    cdef double prior_of(self, int i, int64_t labels) noexcept nogil:
+        """Return the precision of the prior of a slope, beside what so many labels made known."""
+        if KEEPS[i] < 1.0 or labels == 0:
+            return 0.0  # what forgets returns to a prior of its own
+        return min(1.0 / SLOPE_VARIANCE, PRIOR_LABELS * self.state.known[i] / labels)
+
+    cdef const float *home(self, int i) noexcept nogil:
+        """Return the biases that those of an expert return to, NULL if to 0."""
+        return self.bias[i - 1 - FIRST_BIASED] if i == RETURNING else NULL
 
     cdef int visit(self, int which, int context) except -1:
         """Return the row of a context, which has one of its own from now on if any is left."""
@@ -693,8 +722,8 @@ cdef class ClassMixture:
             self.used[which] += 1
         return row[0]
 
-    cdef void learn_matrix(self, const float *x, const float *p, int y) noexcept nogil:
-        """Take a step of recursive least squares."""
+    cdef void learn_matrix(self, const float *x, const float *p, int y, double weight) noexcept nogil:
+        """Take a step of recursive least squares; on a diagonal, of each class by itself."""
         cdef int K = self.K, n = K + 1, i, j
         cdef float keep = KEEPS[THE_MATRIX], h = 1.0, scale, step, left, trace = 0.0
         cdef const float *c = self.centre
@@ -704,12 +733,23 @@ cdef class ClassMixture:
         if K < 2:
             return
         self.centre_on(x)
+        if K > LARGEST_MATRIX:
+            step = (<float>1.0 - keep) / <float>MATRIX_VARIANCE
+            step_slopes(K, p, c, y, weight, keep, step, LONGEST_MATRIX_STEP, self.matrix, G)
+            step_biases(
+                K, self.matrix + K, G + K, p, y, weight, KEEPS[THE_MATRIX], CONSTANT_SD, NULL
+            )
+            return
         h = (<float>1.0 - dot(K, p, p)) / (K - 1)
         if h < LEAST_MATRIX_CURVATURE:
             h = LEAST_MATRIX_CURVATURE
+        h *= <float>weight
         for i in range(n):
             g[i] = dot(n, G + i * n, c)
-        scale = keep + h * dot(n, c, g)
+        scale = dot(n, c, g)
+        if scale < 0.0:  # by rounding alone: G is as good as 0 there
+            return
+        scale = keep + h * scale
         step, left = h / scale, <float>1.0 / keep
         for i in range(n):
             for j in range(n):
@@ -720,7 +760,8 @@ cdef class ClassMixture:
             for i in range(n * n):
                 G[i] *= step
         for i in range(K):
-            step, W = (p[i] - (1.0 if i == y else 0.0)) / scale, self.matrix + i * n
+            step = weight * (p[i] - (1.0 if i == y else 0.0)) / scale
+            W = self.matrix + i * n
             for j in range(n):
                 W[j] -= step * g[j]
 
@@ -729,18 +770,25 @@ cdef class ClassMixture:
     def weights(self):
         """Return the weights of the experts."""
         cdef int i
-        found = np.empty(self.E)
+        found = np.empty(EXPERTS)
         cdef double[::1] to = found
-        for i in range(self.E):
+        for i in range(EXPERTS):
             to[i] = self.state.trust * self.state.w[i] + (1.0 - self.state.trust) * self.state.v[i]
         return found
+
+    cdef Py_ssize_t matrix_size(self) noexcept nogil:
+        """Return how many numbers the matrix has."""
+        return self.K * (2 if self.K > LARGEST_MATRIX else self.K + 1)
+
+    cdef Py_ssize_t gain_size(self) noexcept nogil:
+        """Return how many numbers say how well the matrix is known."""
+        return 2 * self.K if self.K > LARGEST_MATRIX else (self.K + 1) * (self.K + 1)
 
     def __sizeof__(self):
         cdef Py_ssize_t K = self.K, n = K + 1
         cdef Py_ssize_t vectors = (2 * BIASED + BASES) * K + 5 * n + (6 + 2 * EXPERTS) * K
         vectors += 2 * (self.room[0] + self.room[1]) * K + CONTEXTS * n
-        if self.matrix != NULL:
-            vectors += K * n + n * n
+        vectors += self.matrix_size() + self.gain_size()
         return object.__sizeof__(self) + vectors * sizeof(float)
 
     # -- saving ---------------------------------------------------------------------------------
@@ -757,81 +805,76 @@ cdef class ClassMixture:
         for name, count in BATCH_PARTS.items():
             state[name] = array_of(part, count)
             part += <Py_ssize_t>count
-        state["inverse"] = doubles(self.inverse, POOLS * SQUARE)
+        state["inverse"] = singles_of(self.inverse, POOLS * SQUARE)
         vectors = []
         for i in range(BIASED):
-            vectors += [doubles(self.bias[i], self.K), doubles(self.bias_known[i], self.K)]
+            vectors += [singles_of(self.bias[i], self.K), singles_of(self.bias_known[i], self.K)]
         state["biases"] = np.concatenate(vectors)
-        state["bases"] = np.concatenate([doubles(self.base[i], self.K) for i in range(BASES)])
+        state["bases"] = np.concatenate([singles_of(self.base[i], self.K) for i in range(BASES)])
         for i in range(CONTEXTS):
             size = <Py_ssize_t>self.used[i] * self.K
             state[f"context{i}"] = np.concatenate(
-                [doubles(self.rows[i], size), doubles(self.rows_known[i], size)]
+                [singles_of(self.rows[i], size), singles_of(self.rows_known[i], size)]
             )
             state[f"context{i}_rows"] = integers_of(self.row_of[i], self.K + 1)
-        if self.matrix != NULL:
-            n = self.K + 1
-            state["matrix"] = np.concatenate(
-                [doubles(self.matrix, self.K * n), doubles(self.gain, n * n)]
-            )
+        state["matrix"] = np.concatenate(
+            [singles_of(self.matrix, self.matrix_size()), singles_of(self.gain, self.gain_size())]
+        )
         return state
 
     def load(self, state):
         """Take over what `save` returned, or raise ValueError."""
-        cdef int i, j, n = self.K + 1, used
+        cdef int i, j, n = self.K + 1
         cdef Py_ssize_t K = self.K
         cdef double *part = <double *>&self.state
         cdef const double[::1] values
+        cdef const float[::1] vectors
         cdef const int64_t[::1] rows
         cdef int64_t begun = integer(state, "begun", low=0, high=2**53)
         cdef int64_t learned = integer(state, "learned", low=0, high=begun)
         last = integer(state, "last", low=-1, high=self.K - 1)
-        if (last < 0) != (learned == 0):
-            raise ValueError("saved last must be a class once a label was learned, and -1 before")
         found = {name: floats(state, name, size=size) for name, size in MIXTURE_PARTS.items()}
-        check_learned(found, self.E, begun, learned)
-        inverse = floats(state, "inverse", size=POOLS * SQUARE, low=-1e10, high=1e10)
         seen = {name: floats(state, name, size=size) for name, size in BATCH_PARTS.items()}
-        check_batches(seen, learned)
-        biases = floats(state, "biases", size=2 * BIASED * K, low=-1e4, high=5.0 + 2.0 * learned)
-        bases = floats(state, "bases", size=BASES * K, low=0.0, high=learned)
-        for i in range(BIASED):
-            if (biases[(2 * i + 1) * K : (2 * i + 2) * K] < 1e-30).any():
-                raise ValueError("saved biases must be known with a precision above 0")
+        inverse = singles(state, "inverse", size=POOLS * SQUARE)
+        biases = singles(state, "biases", size=2 * BIASED * K).reshape(BIASED, 2, K)
+        bases = singles(state, "bases", size=BASES * K)
+        contexts, numbers = [], []
         for i in range(CONTEXTS):
-            name = f"context{i}"
-            numbers = state[name + "_rows"]
-            if not isinstance(numbers, np.ndarray) or numbers.dtype != np.int64:
-                raise ValueError(f"saved {name}_rows must be an array of int64")
-            own = np.sort(numbers[numbers > 0])
-            if numbers.shape != (K + 1,) or (own != np.arange(1, len(own) + 1)).any() or (
-                (numbers < 0).any() or len(own) > min(learned, MOST_ROWS)
-            ):
-                raise ValueError(f"saved {name}_rows must be rows of {K + 1} contexts, each once")
-            used = 1 + len(own)
-            cells = floats(state, name, size=2 * used * K, low=-1e4, high=5.0 + 2.0 * learned)
-            if (cells[used * K :] < 1e-30).any():
-                raise ValueError(f"saved {name} must be known with a precision above 0")
-            if used > self.room[i]:
-                self.make_rows(i, used)
-            self.used[i], rows, values = used, numbers, cells
+            numbers.append(rows_in(state, f"context{i}_rows", n))
+            size = (1 + (numbers[i] > 0).sum()) * K
+            contexts.append(singles(state, f"context{i}", size=2 * size).reshape(2, size))
+        size = self.matrix_size()
+        squares = singles(state, "matrix", size=size + self.gain_size())
+        check_all("saved", MUST_HOLD, SimpleNamespace(
+            **found, inverse=inverse, bias=biases[:, 0], bias_known=biases[:, 1],
+            base=bases.reshape(BASES, K), context=[each[0] for each in contexts],
+            context_known=[each[1] for each in contexts], context_rows=numbers,
+            matrix=squares[:size], gain=squares[size:].reshape(-1, K if K > LARGEST_MATRIX else n),
+            is_diagonal=K > LARGEST_MATRIX, last=last, begun=begun,
+            prior=np.array([self.prior[i] for i in range(EXPERTS)]),
+            learned=learned, taught=MOST_WEIGHT * learned,
+        ))
+        check_batches(seen, learned)
+        for i in range(CONTEXTS):
+            self.used[i], rows, vectors = 1 + (numbers[i] > 0).sum(), numbers[i], contexts[i].ravel()
+            if self.used[i] > self.room[i]:
+                self.make_rows(i, self.used[i])
             for j in range(n):
                 self.row_of[i][j] = <int>rows[j]
-            take(self.rows[i], values, 0, used * K)
-            take(self.rows_known[i], values, used * K, used * K)
-        if self.matrix != NULL:
-            values = floats(state, "matrix", size=K * n + n * n, low=-1e6, high=1e6)
-            take(self.matrix, values, 0, K * n)
-            take(self.gain, values, K * n, n * n)
-        values = inverse
-        take(self.inverse, values, 0, POOLS * SQUARE)
-        values = biases
+            take(self.rows[i], vectors, 0, self.used[i] * K)
+            take(self.rows_known[i], vectors, self.used[i] * K, self.used[i] * K)
+        vectors = squares
+        take(self.matrix, vectors, 0, size)
+        take(self.gain, vectors, size, self.gain_size())
+        vectors = inverse
+        take(self.inverse, vectors, 0, POOLS * SQUARE)
+        vectors = biases.ravel()
         for i in range(BIASED):
-            take(self.bias[i], values, 2 * i * K, K)
-            take(self.bias_known[i], values, (2 * i + 1) * K, K)
-        values = bases
+            take(self.bias[i], vectors, 2 * i * K, K)
+            take(self.bias_known[i], vectors, (2 * i + 1) * K, K)
+        vectors = bases
         for i in range(BASES):
-            take(self.base[i], values, i * K, K)
+            take(self.base[i], vectors, i * K, K)
         for name, size in MIXTURE_PARTS.items():
             values = found[name]
             memcpy(part, &values[0], size * sizeof(double))
@@ -845,44 +888,125 @@ cdef class ClassMixture:
 
     def parts(self):
         """Return the names of what `save` returns."""
-        names = {"begun", "learned", "last", "inverse", "biases", "bases", *MIXTURE_PARTS, *BATCH_PARTS}
+        names = {"begun", "learned", "last", "inverse", "biases", "bases", "matrix"}
         names |= {f"context{i}{end}" for i in range(CONTEXTS) for end in ("", "_rows")}
-        return names | ({"matrix"} if self.matrix != NULL else set())
+        return names | {*MIXTURE_PARTS, *BATCH_PARTS}
 
 
-def check_learned(found, int E, double begun, double learned):
-    """Refuse saved numbers that no rounds lead to; arrays by name."""
-    for name in ("w", "v"):
-        weights = found[name]
-        if (weights[:E] < 0.0).any() or (weights[E:] != 0.0).any() or not (
-            abs(weights.sum() - 1.0) < 1e-6
-        ):
-            raise ValueError(f"saved {name} must be weights of {E} experts")
-    if not (0.0 <= found["slope"]).all() or not (found["slope"] <= LARGEST_SLOPE).all():
-        raise ValueError(f"saved slope must be in [0, {LARGEST_SLOPE}]")
-    if not (found["known"] > 0.0).all():
-        raise ValueError("saved known must be above 0")
-    if not (0.0 <= found["count"]).all() or not (found["count"] <= learned).all():
-        raise ValueError(f"saved count must be in [0, {learned:.0f}]")
-    if not 0.0 <= found["trust"][0] <= 1.0 or not 0.0 <= found["late"][0] <= begun:
-        raise ValueError("saved trust must be a share, and saved late a number of predictions")
-    if not 0.0 < found["escaped"][0] < found["escapes"][0] <= MOST_ESCAPES:
-        raise ValueError("saved escaped must be a part of saved escapes")
-    if not ZERO <= found["least"][0] <= LEAST_SCORE:
-        raise ValueError(f"saved least must be in [{ZERO}, {LEAST_SCORE}]")
-    for i in range(POOLS):
+def words_of(classes):
+    """Return what the experts are, in words."""
+    return WORDS if classes <= LARGEST_MATRIX else (*WORDS[:THE_MATRIX], DIAGONAL)
+
+
+def are_weights(weights, least):
+    """Whether these are weights of the experts, each of which has at least that much."""
+    return (weights >= least).all() and not weights[least == 0.0].any() and (
+        abs(weights.sum() - 1.0) < 1e-6
+    )
+
+
+def is_above(H, least):
+    """Whether a symmetric matrix, or a lower triangle, is above that multiple of the identity."""
+    if H.ndim == 1:
         half = np.zeros((FEATURES, FEATURES))
-        half[np.tril_indices(FEATURES)] = found["hessian"][i * TRIANGLE : (i + 1) * TRIANGLE]
-        try:
-            np.linalg.cholesky(half + np.tril(half, -1).T)
-        except np.linalg.LinAlgError:
-            raise ValueError("saved hessian must be positive definite") from None
+        half[np.tril_indices(FEATURES)] = H
+        H = half + np.tril(half, -1).T
+    try:
+        np.linalg.cholesky(H - least * np.eye(len(H)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
-cdef object doubles(const float *vector, Py_ssize_t size):
-    """Return floats as an array of doubles, which hold them exactly."""
-    found = np.empty(size)
-    cdef double[::1] to = found
+#: How well slopes are known at least: what forgets has a prior among it.
+LEAST_KNOWN = np.array([ROUNDED / SLOPE_VARIANCE if KEEPS[i] < 1.0 else 0.0 for i in range(LINEAR)])
+
+#: What must hold between the parts of a saved mixture, in words and as it is checked. `taught` is the
+#: most that all labels together weigh. A precision is never below that of its prior, so that no step
+#: is longer than its prior allows.
+MUST_HOLD = (
+    ("last must be a class once a label was learned, and -1 before",
+     lambda s: (s.last < 0) == (s.learned == 0)),
+    ("w must be weights of the experts", lambda s: are_weights(s.w, RETURNED * SHARE * s.prior)),
+    ("v must be weights of the experts", lambda s: are_weights(s.v, RETURNED * EM_SHARE * s.prior)),
+    (f"slope must be in [0, {LARGEST_SLOPE:g}]",
+     lambda s: [s.slope >= 0.0, s.slope <= LARGEST_SLOPE]),
+    ("known must be at least the precision of its prior",
+     lambda s: s.known >= LEAST_KNOWN),
+    ("count must be within reach of the labels", lambda s: [s.count >= 0.0, s.count <= s.taught]),
+    ("trust must be a share", lambda s: [s.trust >= 0.0, s.trust <= 1.0]),
+    ("late must be a number of predictions", lambda s: [s.late >= 0.0, s.late <= s.begun]),
+    ("escaped must be a part of saved escapes",
+     lambda s: [s.escaped > 0.0, s.escaped < s.escapes, s.escapes <= MOST_ESCAPES]),
+    (f"least must be in [{ZERO:g}, {LEAST_SCORE:g}]",
+     lambda s: [s.least >= ZERO, s.least <= LEAST_SCORE]),
+    # A label moves a parameter by less than 1, and adds a covariance of features.
+    ("pooled must be within reach of the labels",
+     lambda s: abs(s.pooled) <= min(10.0 + s.learned, MOST_BIAS)),
+    ("hessian must be within reach of the labels",
+     lambda s: abs(s.hessian) <= 10.0 / POOL_VARIANCE + MOST_BIAS**2 * (1.0 + s.taught)),
+    ("hessian must be positive definite",
+     lambda s: [is_above(each, LEAST_PIVOT) for each in s.hessian.reshape(POOLS, TRIANGLE)]),
+    ("inverse must be of a matrix above that of the prior",
+     lambda s: abs(s.inverse) <= 1.0 / LEAST_PIVOT),
+    ("biases must be within reach of the labels",
+     lambda s: abs(s.bias) <= min(10.0 + s.taught, MOST_BIAS)),
+    ("biases must be known with the precision of their prior at least",
+     lambda s: s.bias_known.T >= ROUNDED / np.square(BIAS_SD)),
+    ("biases must be known with a precision within reach of the labels",
+     lambda s: s.bias_known <= 5.0 + 2.0 * s.taught),
+    ("bases must be within reach of the labels", lambda s: [s.base >= 0.0, s.base <= s.taught]),
+    # In single precision the count of a class may stay behind that of all.
+    ("bases must count the labels of saved count",
+     lambda s: s.base.sum(axis=1, dtype=np.float64) <= s.count * (1.0 + 1e-3) + 1e-3),
+    ("contexts must have rows of their own, each once",
+     lambda s: [is_numbered(rows, min(s.learned, MOST_ROWS)) for rows in s.context_rows]),
+    ("biases of contexts must be within reach of the labels",
+     lambda s: [abs(each) <= min(10.0 + s.taught, MOST_BIAS) for each in s.context]),
+    ("biases of contexts must be known with the precision of their prior at least",
+     lambda s: [
+         known >= ROUNDED / sd**2 for known, sd in zip(s.context_known, CONTEXT_SD, strict=True)
+     ]),
+    ("biases of contexts must be known with a precision within reach of the labels",
+     lambda s: [known <= 5.0 + 2.0 * s.taught for known in s.context_known]),
+    ("matrix must be within reach of the labels",
+     lambda s: abs(s.matrix) <= min(10.0 + 100.0 * s.taught, MOST_MATRIX)),
+    ("gain must be covariances that are no larger than at the start",
+     lambda s: s.is_diagonal or is_gain(s.gain)),
+    ("gain must be precisions of its prior at least, and within reach of the labels",
+     lambda s: not s.is_diagonal or [
+         s.gain[0] >= ROUNDED / MATRIX_VARIANCE, s.gain[1] >= ROUNDED / CONSTANT_VARIANCE,
+         s.gain <= 20.0 + MOST_BIAS**2 * (1.0 + s.taught),
+     ]),
+)  # fmt: skip
+
+
+def is_gain(G):
+    """Whether this is what labels leave of the matrix's covariances, but for rounding."""
+    return (
+        (abs(G - G.T) <= 1e-3).all() and is_above(G.astype(np.float64), -1e-4)
+        and np.trace(G) <= MATRIX_VARIANCE * (len(G) - 1) + CONSTANT_VARIANCE + 1e-3
+    )
+
+
+def rows_in(state, name, n):
+    """Return which row each of n contexts has."""
+    rows = state[name]
+    if not isinstance(rows, np.ndarray) or rows.dtype != np.int64 or rows.shape != (n,):
+        raise ValueError(f"saved {name} must be the rows of {n} contexts")
+    return rows
+
+
+def is_numbered(rows, most):
+    """Whether contexts have rows of their own, each once, or share row 0."""
+    own = np.sort(rows[rows > 0])
+    return (rows >= 0).all() and len(own) <= most and (own == np.arange(1, len(own) + 1)).all()
+
+
+cdef object singles_of(const float *vector, Py_ssize_t size):
+    """Return floats as an array."""
+    found = np.empty(size, dtype=np.float32)
+    cdef float[::1] to = found
     cdef Py_ssize_t k
     for k in range(size):
         to[k] = vector[k]
@@ -898,8 +1022,7 @@ cdef object integers_of(const int *vector, Py_ssize_t size):
     return found
 
 
-cdef void take(float *vector, const double[::1] values, Py_ssize_t start, Py_ssize_t size):
-    """Fill a vector with floats that were saved as doubles."""
-    cdef Py_ssize_t k
-    for k in range(size):
-        vector[k] = <float>values[start + k]
+cdef void take(float *vector, const float[::1] values, Py_ssize_t start, Py_ssize_t size):
+    """Fill a vector with floats that were saved."""
+    if size:
+        memcpy(vector, &values[start], size * sizeof(float))

@@ -50,6 +50,7 @@ cdef class ClassRound(Round):
     cdef readonly int named               # the likeliest class, whose probability is on the grid
 
     cdef int fill(self, double sure, double *row) except -1
+    cdef object as_row(self)
 
 
 cdef class ClassRule(Rule):

@@ -20,34 +20,44 @@ from libc.string cimport memcpy, memset
 
 cimport cython
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from calibrant._checks import (
-    as_distributions, as_listed, check_id, check_same_length, check_unmasked, describe,
+    as_distributions, as_listed, check_id, check_unmasked, describe,
 )
+from calibrant._groups import check_groups
 from calibrant._kernels.classes.class_batches cimport batch_learn, batch_mix
 from calibrant._kernels.classes.class_mixture cimport (
-    EXPERTS, FEATURES, ClassMixture, Predicted, lateness_power, power,
+    BASES, EXPERTS, FEATURES, FIRST_BASE, ClassMixture, Predicted, lateness_power, power,
 )
+from calibrant._kernels.classes.class_mixture import MOST_BIAS
 from calibrant._kernels.arrays cimport doubles_in
 from calibrant._kernels.classes.vectors cimport (
     exact_total, expf_, greatest, likeliest, share, take_row, total,
 )
 from calibrant._kernels.functions cimport exp
+from calibrant._kernels.interrupts cimport hold, release
 from calibrant._kernels.rounds.learner cimport Learner
-from calibrant._kernels.rounds.round cimport Round, companies, drawn
+from calibrant._kernels.rounds.round cimport Round, companies, drawn, weight_of
 from calibrant._kernels.rounds.rule cimport Rule
-from calibrant._kernels.saved import check_names, floats, part_of
+from calibrant._kernels.saved import check_all, check_names, floats, part_of, singles
 from calibrant._kernels.saved import number as number_of
 from calibrant._kernels.scores.batches cimport SMALLEST_BATCH
+from calibrant._kernels.scores.batches import BATCH_PARTS
+from calibrant._kernels.scores.levels import LEVEL_PARTS
 from calibrant._kernels.scores.pending cimport PendingKernel, Wait
 from calibrant._kernels.scores.recalibrate import RecalibrateKernel
-from calibrant._kernels.scores.score_rounds cimport ScoreRound, as_round
+from calibrant._kernels.scores.score_rounds cimport ScoreRound, new_round
 from calibrant._kernels.scores.score_rounds import ROUND, check_rounds, load_rounds, save_rounds
 from calibrant._kernels.scores.scoring cimport ScoringKernel
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
+
+# What only batches change, by what counts them.
+OF_BATCHES = {"batches": BATCH_PARTS, "levels_kept": LEVEL_PARTS}
 
 ndarray, new_array, DOUBLES = np.ndarray, np.empty, np.dtype(np.float64)
 
@@ -61,7 +71,7 @@ cdef enum:
     BUDGET = 16 << 20             # bytes for the features and estimates of all rounds that wait
     PORTION = 64                  # rows of a run between two looks for Ctrl-C
     ROUND_NUMBERS = 7             # whole numbers saved of a round
-    HEAD = 2 + 2 * EXPERTS        # numbers saved of a round before its vectors
+    HEAD = 2 + 2 * EXPERTS        # numbers saved of a round beside its vectors
 
 
 cdef int fill_row(const float *q, int K, int named, double sure, double *row) except -1:
@@ -141,12 +151,16 @@ cdef class ClassRound(Round):
     cdef int fill(self, double sure, double *row) except -1:
         return fill_row(self.mixed, self.predicted.K, self.named, sure, row)
 
-    @property
-    def row(self):
-        """What was predicted."""
+    cdef object as_row(self):
+        """Return what was predicted."""
         found = new_array(self.predicted.K)
         self.fill(self.safe.begun.z, doubles_in(found, DOUBLES, self.predicted.K))
         return found
+
+    @property
+    def row(self):
+        """What was predicted."""
+        return self.as_row()
 
     @property
     def scores(self):
@@ -185,7 +199,11 @@ cdef class ClassKernel:
     cdef int enter(self) except -1:
         """Learn what was deferred, before anything is asked."""
         if self.deferred:
-            self.catch_up()
+            hold()
+            try:
+                self.catch_up()
+            finally:
+                release()
         return 0
 
     # -- a prediction ---------------------------------------------------------------------------
@@ -254,7 +272,8 @@ cdef class ClassKernel:
         if self.heard is not None:
             self.heard.enter()
             number = self.heard._rounds
-            r.heard = as_round(self.heard.begin_mean(1.0 - min(s[self.silent], 1.0)), number)
+            r.heard = new_round(number)
+            self.heard.begin_mean(1.0 - min(s[self.silent], 1.0), &r.heard.begun)
             self.tell_silence(r.predicted.q, r.heard.begun.z)
         return 0
 
@@ -274,7 +293,8 @@ cdef class ClassKernel:
         r.named = self.finish_look(r.mixed, &sure)
         self.safe.enter()
         number = self.safe._rounds
-        r.safe = as_round(self.safe.begin(sure), number)
+        r.safe = new_round(number)
+        self.safe.begin(sure, &r.safe.begun)
         return 0
 
     def look(self, const float[::1] scores, of_whole=None):
@@ -314,20 +334,23 @@ cdef class ClassKernel:
         if r.whole is not None:
             self.trust_own(r, y)
         if self.heard is None:
-            self.mixture.learn(&r.predicted, y)
+            self.mixture.learn(&r.predicted, y, weight_of(r))
         self.safe.enter()
-        if self.safe.finish(&r.safe.begun, is_named, self.safe.lateness(r.safe.number)) < 0:
+        if self.safe.finish(
+            &r.safe.begun, is_named, weight_of(r), self.safe.lateness(r.safe.number)
+        ) < 0:
             raise MemoryError
         if self.heard is not None:
             self.heard.enter()
             self.heard.finish_mean(
-                &r.heard.begun, y != self.silent, self.heard.lateness(r.heard.number)
+                &r.heard.begun, y != self.silent, weight_of(r),
+                self.heard.lateness(r.heard.number),
             )
         return self.let_go(r)
 
     cdef void trust_own(self, ClassRound r, int y) noexcept nogil:
         """Weigh a group's own mixture against that of the whole, by Bayes' rule."""
-        cdef double eta = lateness_power(self.mixture.state.late)
+        cdef double eta = weight_of(r) * lateness_power(self.mixture.state.late)
         cdef double mine = r.predicted.q[y], both = r.mixed[y], theirs
         theirs = (both - r.own * mine) / (1.0 - r.own)
         mine = self.own * power(max(mine, LEAST_PREDICTED), eta)
@@ -337,7 +360,7 @@ cdef class ClassKernel:
     cdef int hear(self, ClassRound r, int y) except -1:
         """Learn which class was announced, as soon as it is."""
         self.widen(r)
-        return self.mixture.learn(&r.predicted, y)
+        return self.mixture.learn(&r.predicted, y, weight_of(r))
 
     cdef int learn(self, ClassRound r, int y) except -1:
         """Learn the label of a round; one that may have waited with others, later."""
@@ -396,25 +419,29 @@ cdef class ClassKernel:
         cdef ScoreRound placed
         cdef const Predicted **predicted = <const Predicted **>malloc(n * sizeof(Predicted *))
         cdef int *named = <int *>malloc(n * sizeof(int))
+        cdef double *weights = <double *>malloc(n * sizeof(double))
         cdef list anew = []
         if self.heard is not None:
             free(predicted)
             free(named)
+            free(weights)
             self.learn_silent_batch(rounds, np.asarray(labels))
             return
-        if predicted == NULL or named == NULL:
+        if predicted == NULL or named == NULL or weights == NULL:
             free(predicted)
             free(named)
+            free(weights)
             raise MemoryError
         for i in range(n):
             r = rounds[i]
             self.widen(r)
-            predicted[i], named[i] = &r.predicted, r.named
+            predicted[i], named[i], weights[i] = &r.predicted, r.named, weight_of(r)
         try:
-            batch_learn(self.mixture, predicted, named, &labels[0], n)
+            batch_learn(self.mixture, predicted, named, &labels[0], weights, n)
         finally:
             free(predicted)
             free(named)
+            free(weights)
         hits = np.empty(n)
         cdef double[::1] is_named = hits
         self.safe.enter()
@@ -428,8 +455,11 @@ cdef class ClassKernel:
                 for k in range(self.mixture.K):
                     q[k] = <float>(r.own * q[k] + r.mixed[k] - r.own * r.predicted.q[k])
             at = self.finish_look(q, &sure)
-            placed = as_round(self.safe.begin(min(max(sure, 0.0), 1.0)), first + i)
+            placed = new_round(first + i)
+            self.safe.begin(min(max(sure, 0.0), 1.0), &placed.begun)
             placed.batch, placed.is_shared = first, True
+            if weight_of(r) != 1.0:
+                placed.told().weight = weight_of(r)
             is_named[i] = labels[i] == at
             anew.append(placed)
             self.let_go(r)
@@ -461,13 +491,14 @@ cdef class ClassKernel:
         Nothing was predicted of the new ones.
         """
         cdef int K = self.mixture.K, old = r.predicted.K, i, d
-        cdef Predicted before = r.predicted
+        cdef Predicted before
         cdef float *block
         cdef float *freed = r.block
         cdef float *mixed = NULL
         cdef Py_ssize_t size
         if old == K:
             return 0
+        before = r.predicted
         if r.mixed != r.predicted.q:
             mixed = <float *>realloc(r.mixed, K * sizeof(float))
             if mixed == NULL:
@@ -485,7 +516,7 @@ cdef class ClassKernel:
         if before.is_whole:
             for d in range(1, FEATURES):
                 memcpy(r.predicted.f[d], before.f[d], old * sizeof(float))
-            for i in range(self.mixture.E):
+            for i in range(EXPERTS):
                 memcpy(r.predicted.P + i * K, before.P + i * old, old * sizeof(float))
         r.predicted.K, r.block = K, block
         r.mixed = r.predicted.q if mixed == NULL else mixed
@@ -506,15 +537,16 @@ cdef class ClassKernel:
     def save(self, list rounds not None):
         """Return the state, with what is kept of rounds that wait, those of others left out."""
         cdef ClassRound r
-        cdef Py_ssize_t i, size
+        cdef Py_ssize_t i, size, at = 0
         cdef double[::1] to
         self.enter()
         own = [r for r in rounds if r.kernel is self]
         for r in own:
             self.widen(r)
-        state = {"mixture_" + name: part for name, part in self.mixture.save().items()}
+        mixture = without_batches(self.mixture.save())
+        state = {"mixture_" + name: part for name, part in mixture.items()}
         for name, kernel in self.stages():
-            part = kernel._get_state() | {"rounds": kernel.rounds}
+            part = without_batches(kernel._get_state()) | {"rounds": kernel.rounds}
             state |= {f"{name}_{key}": value for key, value in part.items()}
         state["own"] = self.own
         state["round_counts"] = np.array(
@@ -525,20 +557,19 @@ cdef class ClassKernel:
                 for r in own
             ], dtype=np.int64,
         ).ravel()
-        blocks = []
+        heads, blocks = np.empty(HEAD * len(own)), []
+        to = heads
         for r in own:
-            size = self.mixture.whole_size() if r.predicted.is_whole else 2 * self.mixture.K
-            values = np.empty(HEAD + size + self.mixture.K)
-            to = values
-            to[0], to[1] = r.predicted.zero, r.own
+            to[at], to[at + 1] = r.predicted.zero, r.own
             for i in range(EXPERTS):
-                to[2 + i], to[2 + EXPERTS + i] = r.predicted.w[i], r.predicted.v[i]
-            for i in range(size):
-                to[HEAD + i] = r.block[i]
-            for i in range(self.mixture.K):
-                to[HEAD + size + i] = r.mixed[i]
-            blocks.append(values)
-        state["round_numbers"] = np.concatenate([*blocks, np.empty(0)])
+                to[at + 2 + i], to[at + 2 + EXPERTS + i] = r.predicted.w[i], r.predicted.v[i]
+            at += HEAD
+            size = self.mixture.whole_size() if r.predicted.is_whole else 2 * self.mixture.K
+            blocks.append(np.asarray(<float[:size]>r.block).copy())
+            if r.mixed != r.predicted.q:  # with that of the whole, in a group
+                blocks.append(np.asarray(<float[:self.mixture.K]>r.mixed).copy())
+        state["round_numbers"] = heads
+        state["round_vectors"] = np.concatenate([*blocks, np.empty(0, dtype=np.float32)])
         _, state["round_safe"] = save_rounds([r.safe for r in own])
         if self.heard is not None:
             state["round_heard_counts"], state["round_heard"] = save_rounds([r.heard for r in own])
@@ -552,26 +583,29 @@ cdef class ClassKernel:
     def load(self, dict state not None, bint is_inside=False):
         """Take over what `save` returned, of a group if `is_inside`; return the rounds that wait."""
         cdef ClassRound r
-        cdef Py_ssize_t at = 0, size, i
-        cdef const double[::1] values
+        cdef Py_ssize_t size, i
+        cdef const double[::1] head
+        cdef const float[::1] values
         rest, mixture = part_of(state, "mixture_")
+        mixture = with_batches(mixture, ["batches"])
         check_names(mixture, self.mixture.parts())
         self.mixture.load(mixture)
         for name, kernel in self.stages():
             rest, inner = part_of(rest, name + "_")
-            kernel._set_state(inner)
+            kernel._set_state(with_batches(inner))
             if kernel.rounds < self.mixture.begun or kernel.learned != self.safe.learned:
                 raise ValueError(f"saved {name} must be of the same rounds")
         self.own = number_of(rest, "own", low=0.0, high=1.0)
-        names = {"own", "round_counts", "round_numbers", "round_safe"}
+        names = {"own", "round_counts", "round_numbers", "round_vectors", "round_safe"}
         if self.heard is not None:
             names |= {"round_heard_counts", "round_heard"}
         check_names(rest, names)
         whole = rest["round_counts"]
         if not isinstance(whole, np.ndarray) or whole.dtype != np.int64 or len(whole) % ROUND_NUMBERS:
             raise ValueError("saved round_counts must be an array of int64")
-        numbers = floats(rest, "round_numbers")
         whole = whole.reshape(-1, ROUND_NUMBERS)
+        heads = floats(rest, "round_numbers", size=HEAD * len(whole)).reshape(-1, HEAD)
+        vectors = singles(rest, "round_vectors")
         if len(whole) > self.mixture.begun - self.learned or (
             self.heard is None and self.learned != self.mixture.learned
         ):
@@ -587,70 +621,121 @@ cdef class ClassKernel:
                 raise ValueError(f"saved {name}_rounds are more than can be played")
             if not isinstance(counts[name], np.ndarray) or counts[name].shape != (len(whole),):
                 raise ValueError(f"saved rounds must be {len(whole)}")
+            if (counts[name] < 0).any() or (counts[name] >= kernel.rounds).any():
+                raise ValueError(f"saved rounds must be some of those of {name}")
             loaded[name] = load_rounds(counts[name], places.reshape(-1, ROUND))
+        K = self.mixture.K
+        most = [self.mixture.begun - 1, self.mixture.learned, K - 1, K - 1, 1, K - 1]
+        if (whole[:, :6] > most).any() or (whole[:, :6] < [0, 0, 0, -1, 0, 0]).any():
+            raise ValueError("a saved round must have begun here")
+        sizes = np.where(whole[:, 4], self.mixture.whole_size(), 2 * K) + K * is_inside
+        if sizes.sum() != len(vectors):
+            raise ValueError(f"saved round_vectors must be {sizes.sum()} numbers, got {len(vectors)}")
+        blocks = np.split(vectors, np.cumsum(sizes)[:-1])
+        for is_whole in (False, True):
+            these = np.flatnonzero(whole[:, 4] == is_whole)
+            if len(these):
+                rows = np.stack([blocks[i] for i in these]).reshape(len(these), -1, K)
+                check_predicted(heads[these], whole[these], rows, is_whole, is_inside)
         rounds = []
-        for each, placed, told in zip(whole.tolist(), loaded["safe"], loaded["heard"]):
-            begun, learned, top, last, is_whole, named, number = each
-            K = self.mixture.K
-            if not (
-                0 <= begun < self.mixture.begun and 0 <= learned <= self.mixture.learned
-                and 0 <= top < K and -1 <= last < K and 0 <= named < K and is_whole in (0, 1)
-                and 0 <= number < self.safe._rounds
-            ):
-                raise ValueError("a saved round must have begun here")
-            size = self.mixture.whole_size() if is_whole else 2 * K
-            if at + HEAD + size + K > len(numbers):
-                raise ValueError("saved round_numbers are too few")
-            check_predicted(numbers[at : at + HEAD + size + K], K, is_whole)
-            values = numbers[at : at + HEAD + size + K]
-            at += HEAD + size + K
+        for each, head, values, placed, told in zip(
+            whole.tolist(), heads, blocks, loaded["safe"], loaded["heard"]
+        ):
+            begun, learned, top, last, is_whole, named, _ = each
+            size = len(values) - K * is_inside
             r = ClassRound.__new__(ClassRound)
             r.block = <float *>malloc(size * sizeof(float))
             if r.block == NULL:
                 raise MemoryError
             self.mixture.keep_in(&r.predicted, r.block, is_whole)
             r.predicted.begun, r.predicted.learned, r.predicted.K = begun, learned, K
-            r.predicted.top, r.predicted.last, r.predicted.zero = top, last, values[0]
-            r.own, r.mixed = values[1], r.predicted.q
+            r.predicted.top, r.predicted.last, r.predicted.zero = top, last, head[0]
+            r.own, r.mixed = head[1], r.predicted.q
             for i in range(EXPERTS):
-                r.predicted.w[i], r.predicted.v[i] = values[2 + i], values[2 + EXPERTS + i]
-            for i in range(size):
-                r.block[i] = <float>values[HEAD + i]
+                r.predicted.w[i], r.predicted.v[i] = head[2 + i], head[2 + EXPERTS + i]
+            memcpy(r.block, &values[0], size * sizeof(float))
             r.predicted.has_zeros = is_whole and any(
-                values[HEAD + FEATURES * K + i] != 0.0 for i in range(K)
+                values[FEATURES * K + i] != 0.0 for i in range(K)
             )
             if is_inside:
                 r.mixed = <float *>malloc(K * sizeof(float))
                 if r.mixed == NULL:
                     r.mixed = r.predicted.q
                     raise MemoryError
-            for i in range(K):
-                r.mixed[i] = <float>values[HEAD + size + i]
+                memcpy(r.mixed, &values[size], K * sizeof(float))
             r.kernel, r.named, r.safe, r.heard = self, named, placed, told
             r.number = r.batch = begun
             self.waiting += 1
             self.whole += is_whole
             rounds.append(r)
-        if at != len(numbers):
-            raise ValueError("saved round_numbers are too many")
         return rounds
 
 
-def check_predicted(values, int K, bint is_whole):
-    """Refuse what is saved of a round that was never predicted."""
-    weights = values[2:HEAD].reshape(2, EXPERTS)
-    if (weights < 0.0).any() or (np.abs(weights.sum(axis=1) - 1.0) > 1e-6).any() or not (
-        0.0 <= values[1] < 1.0
-    ):
-        raise ValueError("a saved round must have weights that sum to one")
-    block = values[HEAD:].reshape(-1, K)
-    if not -35.0 <= values[0] <= 0.0 or (block[0] < -35.0).any() or (block[0] > 1e-3).any():
-        raise ValueError("a saved round must have the logarithms of scores")
-    predicted = np.vstack([block[1:2], block[1 + FEATURES :]]) if is_whole else block[1:]
-    if (predicted < 0.0).any() or (predicted > 1.001).any() or not block[-1].any():
-        raise ValueError("a saved round must have probabilities that were predicted")
-    if (np.abs(block) > 1e4).any():
-        raise ValueError("a saved round must have features within reach")
+def without_batches(state):
+    """Return a state without what only batches change, if there were none."""
+    for count, parts in OF_BATCHES.items():
+        if count in state and not state[count][0]:
+            state = {name: part for name, part in state.items() if name not in parts}
+    return state
+
+
+def with_batches(state, counts=tuple(OF_BATCHES)):
+    """Return a state with all that `without_batches` left out, as it was at the start."""
+    fresh = RecalibrateKernel("probability", 0)._get_state()
+    for count in counts:
+        if count not in state:
+            state = state | {name: fresh[name] for name in OF_BATCHES[count]}
+    return state
+
+
+#: What must hold of saved rounds, in words and as it is checked. Base rates may count less than all
+#: labels, and of a class that is newer than the round nothing was predicted.
+MUST_HOLD = (
+    ("weights that sum to one",
+     lambda s: [s.weights >= 0.0, abs(s.weights.sum(axis=-1) - 1.0) < 1e-6]),
+    ("a share of its own in [0, 1)", lambda s: [s.own >= 0.0, s.own < 1.0]),
+    ("the logarithms of scores",
+     lambda s: [s.zero >= -35.0, s.zero <= 0.0, s.x >= -35.0, s.x <= 1e-3]),
+    ("probabilities that were predicted",
+     lambda s: [s.mixed >= 0.0, s.mixed.any(axis=-1), s.mixed.sum(axis=-1) < MOST_IN_ALL]),
+)  # fmt: skip
+#: And of those whose features were kept, and what each expert predicted.
+MUST_HOLD_WHOLE = (
+    ("experts that predicted probabilities",
+     lambda s: [s.experts >= 0.0, abs(s.experts.sum(axis=-1) - 1.0) < 1e-3]),
+    ("base rates that are probabilities",
+     lambda s: [s.bases >= 0.0, s.bases.sum(axis=-1) < MOST_IN_ALL]),
+    ("features within reach", lambda s: [abs(s.biases) <= MOST_BIAS, abs(s.rates) <= MOST_RATE]),
+    ("features of its scores", lambda s: [
+        s.bend <= 0.0, s.bend >= -0.1 * s.x**2 - 1e-3,
+        s.is_top == (s.classes == s.top), s.is_last == (s.classes == s.last),
+        (s.is_zero == 0.0) | (s.is_zero == 1.0) & (s.x <= s.zero),
+    ]),
+)  # fmt: skip
+MOST_IN_ALL, MOST_RATE = 1.01, 100.0
+
+
+def check_predicted(heads, counts, vectors, bint is_whole, bint is_inside):
+    """Refuse saved rounds that were never predicted, all of them whole or none.
+
+    `counts` are whole numbers and `heads` others, a row a round. The vectors of each are the
+    logarithms of its scores and the mixture; of a whole one then features and what each expert
+    predicted; in a group, at last what both predicted together.
+    """
+    x, q, *rest = vectors.swapaxes(0, 1)
+    mixed = [q, rest.pop()] if is_inside else [q]
+    parts = SimpleNamespace(
+        zero=heads[:, :1], own=heads[:, 1], weights=heads[:, 2:].reshape(-1, 2, EXPERTS), x=x,
+        mixed=np.stack(mixed), top=counts[:, 2:3], last=counts[:, 3:4], classes=np.arange(x.shape[1]),
+    )
+    check_all("a saved round must have", MUST_HOLD, parts)
+    if is_whole:
+        parts.biases, parts.rates = np.stack(rest[:6]), np.stack(rest[6:8])
+        parts.bend, parts.is_top, parts.is_last, parts.is_zero = rest[8 : FEATURES - 1]
+        experts = rest[FEATURES - 1 :]
+        parts.bases = np.stack(experts[FIRST_BASE : FIRST_BASE + BASES])
+        parts.experts = np.stack(experts[:FIRST_BASE] + experts[FIRST_BASE + BASES :])
+        check_all("a saved round must have", MUST_HOLD_WHOLE, parts)
 
 
 cdef class ClassRule(Rule):
@@ -668,6 +753,7 @@ cdef class ClassRule(Rule):
         if silence is not None:
             self.whole.heard._attend(silence)
         self.groups, self.max_groups = {}, max_groups
+        self.is_weighted = self.is_compiled = True
         self.make_room()
 
     def __dealloc__(self):
@@ -783,7 +869,7 @@ cdef class ClassRule(Rule):
         """Return rows of scores as probabilities, a column a label, or say what is wrong."""
         found = self.table_of(rows)
         if by is not None:
-            self.check_groups(by, len(found))
+            check_groups(by, len(found), "rows", self.groups, self.max_groups)
         return found
 
     def table_of(self, rows):
@@ -794,7 +880,7 @@ cdef class ClassRule(Rule):
         check_unmasked(rows, "logits")
         try:
             values = np.array(rows, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"logits must be rows of numbers: {error}") from None
         if values.size == 0 and values.ndim < 2:
             values = np.empty((0, K))
@@ -809,7 +895,7 @@ cdef class ClassRule(Rule):
         """Refuse a row that is none, or a group that cannot be."""
         self.take(row)
         if by is not None:
-            self.check_groups([by], 1)
+            check_groups([by], 1, "rows", self.groups, self.max_groups)
 
     cdef int take(self, object row) except -1:
         """Put a row of scores, as probabilities, where a round begins from; refuse a bad one."""
@@ -854,20 +940,12 @@ cdef class ClassRule(Rule):
             self.scores[k] = <float>(self.scores[k] / all_of_it)
         return 1
 
-    def check_groups(self, by, size):
-        """Refuse names of groups that cannot be, or too many of them."""
-        names = as_listed(by, "by", "names, one a row")
-        check_same_length("by", len(names), "rows", size)
-        new = {check_id(name, "by") for name in names if name is not None} - self.groups.keys()
-        if len(self.groups) + len(new) > self.max_groups:
-            raise ValueError(
-                f"by names {len(self.groups) + len(new)} groups, and max_groups={self.max_groups}"
-            )
-
     cdef ClassKernel kernel_of(self, object by):
         """Return the kernel of a group, which has one from now on."""
-        found = self.groups.get(by)
-        return self.new_group(by) if found is None else found
+        # As it is saved: a number of NumPy's is one of Python's.
+        name = by if type(by) is str or type(by) is int else check_id(by, "by")
+        found = self.groups.get(name)
+        return self.new_group(name) if found is None else found
 
     def new_group(self, by):
         """Return a fresh kernel for a group."""
@@ -895,7 +973,7 @@ cdef class ClassRule(Rule):
     cpdef Round begin(self, row, by):
         """Predict one row."""
         if by is not None:
-            self.check_groups([by], 1)
+            check_groups([by], 1, "rows", self.groups, self.max_groups)
         self.take(row)
         return self.begun_in(by)
 
@@ -1003,7 +1081,8 @@ cdef class ClassRule(Rule):
         if self.whole.mixture.K < len(self.labels):
             self.grow()
         self.whole.enter()
-        self.whole.hear(r if r.whole is None else r.whole, <int>outcome)
+        if weight_of(r) != 0.0:
+            self.whole.hear(self.whole_of(r), <int>outcome)
 
     cpdef object mature(self, Round r):
         """Learn, at its deadline, how early the label of a round was known."""
@@ -1051,13 +1130,13 @@ cdef class ClassRule(Rule):
 
     cpdef object answer(self, Round r):
         """Return the row that is predicted."""
-        return (<ClassRound>r).row
+        return (<ClassRound>r).as_row()
 
     cpdef object answers(self, list rounds):
         """Return the rows that are predicted."""
         if not rounds:
             return np.empty((0, len(self.labels)))
-        return np.stack([(<ClassRound>r).row for r in rounds])
+        return np.stack([(<ClassRound>r).as_row() for r in rounds])
 
     cpdef object events(self, list rounds, outcomes):
         """Return whether the named class was observed in each round; NaN where nothing was."""
@@ -1099,20 +1178,17 @@ cdef class ClassLearner(Learner):
         `silence` or `hold`.
         """
         if not (<ClassRule?>self._rule).grows and type(probabilities) in (ndarray, list, tuple):
-            return (<ClassRound>self.open_one(probabilities, id, by, at, due)).row
+            return (<ClassRound>self.open_one(probabilities, id, by, at, due)).as_row()
         return self._predict_named(probabilities, id, by, at, due)
 
-    def update(self, outcome, *, id=None, at=None):
+    def update(self, outcome, *, id=None, at=None, weight=None):
         """Learn a label: of the last prediction without an id, or of an id's.
 
-        The answers are those of `Recalibrator.update`.
+        The answers, and what a weight does, are those of `Recalibrator.update`.
         """
         if not (<ClassRule?>self._rule).grows:
-            return learn(self, outcome, id=id, at=at)
-        return self._update_named(outcome, id, at)
-
-
-learn = Learner.update
+            return self.update_one(outcome, id, at, weight)
+        return self._update_named(outcome, id, at, weight)
 
 
 def one_row(row, K):

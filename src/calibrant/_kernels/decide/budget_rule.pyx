@@ -5,9 +5,8 @@ The threshold is on the log odds z. A slow price tracks the share b that is want
     price += step (acts - b),
 
 and is kept between two quantiles of the recent log odds: that at which the room below the cap lasts
-for the next three tenths of a window, and that at which the floor is still reached in four tenths.
-Recent means a histogram in which a row counts half after a twentieth of a window. The constants
-were chosen on flights and on made streams; near them the catch changes by about 0.01.
+for the next quarter of a window, and that at which the floor is still reached in it. a histogram in which a row counts half after a twentieth of a window. The constants were chosen on
+flights and on made streams; near them the catch changes by about 0.01.
 
 Whatever the probabilities do, a row is never acted on if the window that ends with it would be above
 the cap, and always if it would be below the floor. Windows of rows are exact: of the last N rows, it
@@ -35,8 +34,7 @@ cdef enum:
     SLOTS = 100                       # counters of a window in time
 cdef double LOWEST = -10.0            # which begins here,
 cdef double WIDTH = 0.05              # with bins this wide
-cdef double ROOM_AHEAD = 0.3          # windows over which the room below the cap is spread,
-cdef double NEED_AHEAD = 0.4          # and those in which the floor is reached
+cdef double AHEAD = 0.25              # windows in which the room lasts, and the floor is reached
 cdef double HALF_LIFE = 0.05          # of the histogram, in windows,
 cdef double SHORTEST = 25.0           # and at least so many rows
 cdef double LEAST_ROOM = 1e-5         # a share of rows below which no quantile is asked for
@@ -44,7 +42,7 @@ cdef double NEVER = 1e9
 cdef int64_t REFRESH = 20             # rows from one look at the histogram to the next
 cdef int64_t WARM_UP = 200            # rows before the first act that is not forced
 cdef double STEADY, BURST
-STEADY, BURST = 3.0, 1.0              # steps of the price, in acts of a window
+STEADY, BURST = 4.0, 1.0              # steps of the price, in acts of a window
 cdef double LARGEST_STEP = 0.1
 cdef double TIE = 1e-6                # equal probabilities are told apart by so much, at random
 cdef double OVERFLOW = 1e100
@@ -95,8 +93,7 @@ cdef class RowWindow(Window):
 
     cdef unsigned char *acted         # row i at i % N
     cdef int64_t N, i, most, least
-    cdef int64_t room_ahead, need_ahead      # rows
-    cdef int64_t leaving_room, leaving_need  # acts that leave the window within these
+    cdef int64_t ahead, leaving       # so many rows; acts that leave the window within them
 
     def __cinit__(self, int64_t rows, *args):
         self.acted = <unsigned char *>calloc(rows, 1)
@@ -108,8 +105,7 @@ cdef class RowWindow(Window):
 
     def __init__(self, int64_t rows, int64_t most, int64_t least):
         self.N, self.size, self.most, self.least = rows, <double>rows, most, least
-        self.room_ahead = max(<int64_t>(ROOM_AHEAD * rows), 1)
-        self.need_ahead = max(<int64_t>(NEED_AHEAD * rows), 1)
+        self.ahead = max(<int64_t>(AHEAD * rows), 1)
 
     cdef void move(self, double at) noexcept nogil:
         # The window that ends with row i begins with i - N + 1: row i - N leaves.
@@ -118,12 +114,9 @@ cdef class RowWindow(Window):
         if gone >= 0:
             old = self.acted[gone % self.N]
             self.acts -= old
-            self.leaving_room -= old
-            self.leaving_need -= old
-        if gone + self.room_ahead >= 0:
-            self.leaving_room += self.acted[(gone + self.room_ahead) % self.N]
-        if gone + self.need_ahead >= 0:
-            self.leaving_need += self.acted[(gone + self.need_ahead) % self.N]
+            self.leaving -= old
+        if gone + self.ahead >= 0:
+            self.leaving += self.acted[(gone + self.ahead) % self.N]
 
     cdef bint is_full(self) noexcept nogil:
         return self.acts >= self.most
@@ -134,14 +127,14 @@ cdef class RowWindow(Window):
     cdef double room(self) noexcept nogil:
         cdef int64_t left = self.N - self.i  # of the first window
         if left <= 0:
-            return <double>(self.most - self.acts + self.leaving_room) / self.room_ahead
-        return <double>(self.most - self.acts) / min(self.room_ahead, left)
+            return <double>(self.most - self.acts + self.leaving) / self.ahead
+        return <double>(self.most - self.acts) / min(self.ahead, left)
 
     cdef double need(self) noexcept nogil:
-        cdef double due = self.least + self.leaving_need
+        cdef double due = self.least + self.leaving
         if self.i < self.N:
-            due = self.least * min(1.0, (<double>self.i + self.need_ahead) / self.N)
-        return (due - self.acts) / self.need_ahead
+            due = self.least * min(1.0, (<double>self.i + self.ahead) / self.N)
+        return (due - self.acts) / self.ahead
 
     cdef void add(self, bint acts) noexcept nogil:
         self.acted[self.i % self.N] = acts
@@ -165,8 +158,7 @@ cdef class RowWindow(Window):
         if len(rows) > self.most or self.least - len(rows) > max(self.N - rounds, 0):
             raise ValueError("saved window_rows must be within cap and floor")
         self.i, self.acts = rounds, len(rows)
-        self.leaving_room = (rows < rounds - self.N + self.room_ahead).sum()
-        self.leaving_need = (rows < rounds - self.N + self.need_ahead).sum()
+        self.leaving = (rows < rounds - self.N + self.ahead).sum()
         for row in range(self.N):
             self.acted[row] = 0
         for row in rows.tolist():
@@ -207,21 +199,17 @@ cdef class TimeWindow(Window):
             or self.begun_acts + 1 > self.most * self.begun_rows
         )
 
-    cdef int64_t leaving(self, double ahead) noexcept nogil:
+    cdef int64_t leaving(self) noexcept nogil:
         cdef int64_t k, found = 0
-        for k in range(1, <int64_t>(ahead * SLOTS) + 1):
+        for k in range(1, <int64_t>(AHEAD * SLOTS) + 1):
             found += self.acts_in[position(self.slot + k)]
         return found
 
     cdef double room(self) noexcept nogil:
-        return (self.most * self.size - self.acts + self.leaving(ROOM_AHEAD)) / (
-            ROOM_AHEAD * self.size
-        )
+        return (self.most * self.size - self.acts + self.leaving()) / (AHEAD * self.size)
 
     cdef double need(self) noexcept nogil:
-        return (self.least * self.size - self.acts + self.leaving(NEED_AHEAD)) / (
-            NEED_AHEAD * self.size
-        )
+        return (self.least * self.size - self.acts + self.leaving()) / (AHEAD * self.size)
 
     cdef void add(self, bint acts) noexcept nogil:
         self.acts += acts

@@ -1,6 +1,6 @@
 """What all rules of decisions share: the draw of exploration, rounds, and the count of hits.
 
-A rule says yes or no to a row (`choose`), is told what became of it (`commit`), and may learn from
+A rule decides on a row (`choose`), is given the final decision (`commit`), and may learn from
 the outcome later (`correct`). Exploration turns a no into an act with a fixed chance, drawn from the
 seed and the number of the decision alone.
 """
@@ -51,6 +51,7 @@ cdef class DecisionRule(Rule):
 
     def __init__(self, seed, double explore):
         self.seed, self.explore, self.key = seed, explore, scramble(seed)
+        self.is_compiled = True
 
     # -- what each rule says for itself ---------------------------------------------------------
 

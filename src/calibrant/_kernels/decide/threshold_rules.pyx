@@ -10,7 +10,10 @@
   once all outcomes are known, precision is at least the floor exactly if theta <= start.
 - Recall: theta starts low, so that nearly all is acted on. Each row moves it by
   step p (caught - aim), where a calibrated p says how many events are at stake, and the outcomes of
-  rows acted on correct that by a tenth of (y - p) over the chance of acting.
+  rows acted on correct that by a tenth of (y - p) over the chance of acting. Apart from that,
+  (theta - start) / step is how many more events were caught than aimed at. So a start that is too
+  high costs (start - theta) / step events, which are many where events are rare: below the start,
+  a row moves theta RARE times as far.
 """
 
 from libc.math cimport isnan
@@ -23,6 +26,7 @@ from calibrant._kernels.saved import number
 cdef double PRECISION_STEP = 0.007
 cdef double RECALL_STEP = 0.03
 cdef double RECALL_START = -5.0
+cdef double RARE = 10.0
 cdef double AUDIT = 0.1          # the weight of outcomes beside that of the probabilities
 cdef double SLACK = 0.005        # recall is aimed so much above its floor
 
@@ -92,7 +96,8 @@ cdef class RecallRule(MovingRule):
         self.gain, self.theta, self.start = RECALL_STEP, RECALL_START, RECALL_START
 
     cdef void commit(self, double p, bint chosen, bint acts) noexcept nogil:
-        self.theta += self.gain * p * ((1.0 if chosen else 0.0) - self.aim)
+        cdef double gain = self.gain if self.theta >= self.start else RARE * self.gain
+        self.theta += gain * p * ((1.0 if chosen else 0.0) - self.aim)
 
     cdef void correct(self, const Decision *made, double y) noexcept nogil:
         if not made.acts:
@@ -103,4 +108,4 @@ cdef class RecallRule(MovingRule):
             self.theta -= AUDIT * self.gain * self.aim / made.propensity * (y - made.p)
 
     cdef double reach(self):
-        return self.gain * (1.0 + AUDIT / (self.explore if self.explore > 0.0 else 1.0))
+        return self.gain * (RARE + AUDIT / (self.explore if self.explore > 0.0 else 1.0))

@@ -154,7 +154,7 @@ cdef class EventKernel(EventStages):
         return self.view.m
 
     def _weights(self):
-        """Return each expert's share of what is asked for in this round.
+        """Return each expert's share of the estimate of this round.
 
         The share of the blend is divided by how much each expert moves it. If no time is asked
         about, but the last round had one, the round is taken to be at that time.
@@ -294,7 +294,7 @@ cdef class EventRule(Rule):
     cdef readonly EventKernel kernel
 
     def __init__(self, EventKernel kernel not None):
-        self.kernel = kernel
+        self.kernel, self.is_compiled = kernel, True
 
     @property
     def rounds(self):
@@ -310,7 +310,7 @@ cdef class EventRule(Rule):
         return self.kernel._rounds
 
     cpdef object check_one(self, row, by):
-        """Nothing is to be checked: who asks for a time has checked it."""
+        """Nothing to check: the caller has checked the time."""
 
     cpdef Round begin(self, row, by):
         """Let this round wait for its outcome, and go on to the next."""

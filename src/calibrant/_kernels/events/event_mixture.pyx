@@ -11,7 +11,7 @@ The experts:
   (Mahoney 2005): v moves by g (y - q) x, where q is the blend's estimate, at a rate g that falls
   from 0.01 to 0.001.
 
-An expert *sleeps* in rounds about which it knows nothing: a context that was never met, the calendar
+An expert *sleeps* in rounds for which it has no estimate: a context that never occurred, the calendar
 without a time. The estimate of the mixture is the mean over those awake, by their weights w. After
 the outcome, the weights of those awake are multiplied by their likelihoods and scaled to the sum
 that they had; all weights then move a little, by SHARE, towards the prior w0. So over any stretch
@@ -21,8 +21,7 @@ Singer & Warmuth 1997; Herbster & Warmuth 1998), plus -log(1 - SHARE) a round; f
 on, it is -log(w0_i) instead. No such bound holds for the blend itself, which is one of the experts.
 
 **Repair.** The mixture's estimate may be wrong in the same way again and again. So it goes on as
-what is made of it in the light of what happened when the like was predicted: the repaired estimate
-r (`repair.pyx`).
+what the outcomes after similar estimates make of it: the repaired estimate r (`repair.pyx`).
 
 **Trust.** An opponent who reacts to what is predicted can make the mixture right wherever it is not
 heard and wrong wherever it is. So what is asked for is u = trust r + (1 - trust) s, where s is the

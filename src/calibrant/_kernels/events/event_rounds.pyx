@@ -111,7 +111,7 @@ def load_event_rounds(state, name, Py_ssize_t contexts, rounds, opened, points):
     numbers, places, keys = rows[:, 0], rows[:, 1], rows[:, FIRST_KEY : FIRST_KEY + contexts]
     if (rows[:, :2] % 1.0).any() or (np.diff(numbers) <= 0.0).any():
         raise ValueError(f"saved {name} must be numbered by increasing whole numbers")
-    if len(rows) and not (numbers[0] >= 0.0 and numbers[-1] < rounds):
+    if len(rows) and not (numbers.min() >= 0.0 and numbers.max() < rounds):
         raise ValueError(f"saved {name} must be of {rounds} rounds")
     if (places < 0.0).any() or (places > opened).any():
         raise ValueError(f"saved {name} must have their places up to {opened}")

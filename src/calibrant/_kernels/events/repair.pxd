@@ -7,7 +7,7 @@ cdef enum:
 # What became of each estimate before, and how much of that is believed.
 cdef struct Repair:
     double[CELLS] met              # how often an estimate fell on each place
-    double[MAPS * CELLS] mean      # what happened then: the places of one map after the other's
+    double[MAPS * CELLS] mean      # what was observed then: the places of one map after the other's
     double[1 + MAPS] w             # weight of the estimate itself, then of each map
 
 

@@ -1,4 +1,4 @@
-"""Repair: an estimate is moved to what happened after similar ones.
+"""Repair: an estimate is moved to the mean outcome after similar ones.
 
 A *map* has a mean outcome for each of 49 places: log odds of the estimate from -8 to 8, a third
 apart. What it makes of an estimate is interpolated between the two places that the estimate lies
@@ -83,7 +83,7 @@ cdef inline void follow(Repair *r, Py_ssize_t i, double part, double y) noexcept
 cdef void repair_learn(
     Repair *r, double m, const Repaired *predicted, double y, double power
 ) noexcept nogil:
-    """Learn what happened after the estimate m, of which `predicted` was made."""
+    """Learn what was observed after the estimate m, of which `predicted` was made."""
     cdef double part, weights
     cdef Py_ssize_t i = place_of(m, &part), k
     r.w[0] *= likelihood(m, y, power)

@@ -30,7 +30,7 @@ from calibrant._kernels.scores.scoring cimport MARGIN, place_mean, probability_o
 from calibrant._kernels.scores.scoring import KINDS
 from calibrant._kernels.scores.mixing cimport lag_after, within
 from calibrant._kernels.prefetch cimport prefetch
-from calibrant._kernels.rounds.round cimport Round
+from calibrant._kernels.rounds.round cimport Round, weight_of
 from calibrant._kernels.rounds.round import batches_of
 from calibrant._kernels.rounds.rule cimport Rule
 from calibrant._kernels.scores.sharp cimport View, sharp_least
@@ -181,8 +181,13 @@ cdef class ShardKernel(PartState):
                 key.last = r.number if isnan(time) else time
         whole_passed(&self.whole)
 
-    cdef int finish(self, const Opened *r, const Found *found, double y) noexcept nogil:
-        """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
+    cdef int finish(
+        self, const Opened *r, const Found *found, double y, double weight
+    ) noexcept nogil:
+        """Learn the outcome of a prediction; -1 when there was no memory and nothing changed.
+
+        The grid counts it once, whatever its weight.
+        """
         cdef double late = <double>(self.whole.rounds - r.number - 1)
         cdef double capped = late if late < MOST_LATE else MOST_LATE
         cdef double lag = lag_after(self.root.pool.lag, capped)
@@ -199,19 +204,19 @@ cdef class ShardKernel(PartState):
             if self.view_age != self.whole.learned or self.view.s != r.s:
                 whole_view(&self.whole, r.s, &self.view)
             self.view_age = -1
-            whole_learn(&self.whole, &self.view, r.predicted, r.m, y, late)
+            whole_learn(&self.whole, &self.view, r.predicted, r.m, y, weight, late)
         for level in range(LEVELS):
             if found.keys[level] != NULL:
                 key_learn(
                     self.pool_of(level), found.keys[level], found.owns[level], &now.views[level],
-                    &r.views[level], r.m, y, capped,
+                    &r.views[level], r.m, y, weight, capped,
                 )
         self.promote_both(r, found)
         self._learned += 1
         return 0
 
     cdef int settle_batch(
-        self, Opened **batch, const double *y, Py_ssize_t size
+        self, Opened **batch, const double *y, const double *weights, Py_ssize_t size
     ) noexcept nogil:
         """Learn outcomes that waited together, in this order; -1 without memory.
 
@@ -234,7 +239,7 @@ cdef class ShardKernel(PartState):
         for i in range(size):
             if batch[i].is_learned:
                 rows[learned].s, rows[learned].y = batch[i].s, y[i]
-                rows[learned].predicted = batch[i].predicted
+                rows[learned].weight, rows[learned].predicted = weights[i], batch[i].predicted
                 learned += 1
         line[0], line[1] = 1.0, 0.0
         if learned > 0 and whole_learn_batch(&self.whole, rows, learned, line) < 0.0:
@@ -258,7 +263,8 @@ cdef class ShardKernel(PartState):
                 if found.keys[level] != NULL:
                     key_learn_batch(
                         self.pool_of(level), found.keys[level], found.owns[level],
-                        &now.views[level], &batch[i].views[level], batch[i].m, y[i], dispersed, size,
+                        &now.views[level], &batch[i].views[level], batch[i].m, y[i], weights[i],
+                        dispersed, size,
                     )
             self.promote_both(batch[i], &found)
             self._learned += 1
@@ -282,10 +288,10 @@ cdef class ShardKernel(PartState):
         if found.owns[PARENT] == NULL and r.parent >= 0:
             self.promote(self.parents, r.parent)
 
-    cdef int settle(self, Opened *r, double y) noexcept nogil:
+    cdef int settle(self, Opened *r, double y, double weight) noexcept nogil:
         """Learn the outcome of a prediction that has waited."""
         cdef Found found = self.find(r.slot, r.parent)
-        if self.finish(r, &found, y) < 0:
+        if self.finish(r, &found, y, weight) < 0:
             return -1
         if self.watched is not None:
             self.watched.settle(r.number, r.slot, r.raw, r.expected, y, &r.stakes)
@@ -301,7 +307,7 @@ cdef class ShardKernel(PartState):
 
     def predict(self, const int64_t[::1] slots, const int64_t[:] parents,
                 const double[::1] scores, const double[:] times):
-        """Predict scores of keys by slot as things stand now, for nobody who will learn."""
+        """Predict scores of keys by slot from the current state, without opening rounds."""
         predictions = np.empty(slots.shape[0])
         cdef double[::1] p = predictions
         cdef Found found
@@ -368,7 +374,7 @@ cdef class ShardKernel(PartState):
                 self.begin(&r, &found, scores[i], times[i], &ahead[i % (2 * BLOCK)])
                 predictions[i] = r.z
                 if not isnan(outcomes[i]):
-                    self.finish(&r, &found, outcomes[i])
+                    self.finish(&r, &found, outcomes[i], 1.0)
                     if self.watched is not None:
                         self.watched.play(r.number, r.slot, r.raw, r.expected, outcomes[i])
         return told
@@ -424,7 +430,7 @@ cdef class FleetRule(Rule):
 
     def __init__(self, ShardKernel kernel not None, index):
         self.kernel, self.index = kernel, index
-        self.is_watched = kernel.watched is not None
+        self.is_watched, self.is_weighted = kernel.watched is not None, True
 
     @property
     def rounds(self):
@@ -479,7 +485,7 @@ cdef class FleetRule(Rule):
         cdef ShardKernel kernel = self.kernel
         if kernel.watched is not None:
             kernel.watched.reserve(1, kernel.keys.count)
-        if kernel.settle(&(<FleetRound>r).opened, outcome) < 0:
+        if kernel.settle(&(<FleetRound>r).opened, outcome, weight_of(r)) < 0:
             raise MemoryError
 
     cpdef object learn(self, list rounds, outcomes):
@@ -492,14 +498,19 @@ cdef class FleetRule(Rule):
             batches = [batch for batch in batches_of(rounds) if len(batch) >= SMALLEST_BATCH]
         if not batches:
             for i in range(len(rounds)):
-                self.kernel.settle(&(<FleetRound>rounds[i]).opened, y[i])
+                self.settle(rounds[i], y[i])
             return
         is_single = np.ones(len(rounds), dtype=bool)
         for batch in batches:
             self.learn_batch(rounds, y, batch)
             is_single[batch] = False
         for i in np.flatnonzero(is_single):
-            self.kernel.settle(&(<FleetRound>rounds[i]).opened, y[i])
+            self.settle(rounds[i], y[i])
+
+    cdef int settle(self, FleetRound r, double y) except -1:
+        """Learn an outcome for which there is memory."""
+        self.kernel.settle(&r.opened, y, weight_of(r))
+        return 0
 
     cdef int learn_batch(
         self, list rounds, const double[::1] outcomes, const Py_ssize_t[::1] order
@@ -508,14 +519,14 @@ cdef class FleetRule(Rule):
         cdef ShardKernel kernel = self.kernel
         cdef Py_ssize_t size = order.shape[0], i
         cdef Opened **batch = <Opened **>malloc(size * sizeof(Opened *))
-        cdef double *y = <double *>malloc(size * sizeof(double))
+        cdef double *y = <double *>malloc(2 * size * sizeof(double))
         cdef Opened *r
         cdef int failed = -1
         if batch != NULL and y != NULL:
             for i in range(size):
                 batch[i] = &(<FleetRound>rounds[order[i]]).opened
-                y[i] = outcomes[order[i]]
-            failed = kernel.settle_batch(batch, y, size)
+                y[i], y[size + i] = outcomes[order[i]], weight_of(rounds[order[i]])
+            failed = kernel.settle_batch(batch, y, y + size, size)
         if failed == 0 and kernel.watched is not None:
             for i in range(size):
                 r = batch[i]

@@ -180,6 +180,8 @@ cdef class Level:
         cdef const float[::1] w = weights
         cdef const double[::1] marks = used, rest = scaling
         cdef Py_ssize_t first = 0, size, count = len(keys)
+        if len(w) != BUCKETS * EXPERTS or len(marks) != BUCKETS or len(rest) != SCALING:
+            raise ValueError("saved weights of a level must be of all its buckets")
         memcpy(self.pool.w, &w[0], sizeof(self.pool.w))
         memcpy(self.pool.used, &marks[0], sizeof(self.pool.used))
         memcpy(&self.pool.lag, &rest[0], SCALING * sizeof(double))

@@ -68,9 +68,8 @@ cdef double key_view(
     const Pool *pool, const Key *key, const Own *own, double x, double v, Views *views
 ) noexcept nogil
 cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const Views *predicted,
-                    double m,
-                    double y, double late) noexcept nogil
+                    double m, double y, double weight, double late) noexcept nogil
 cdef void key_learn_batch(
     Pool *pool, Key *key, Own *own, const Views *now, const Views *predicted, double m, double y,
-    double dispersed, Py_ssize_t size,
+    double weight, double dispersed, Py_ssize_t size,
 ) noexcept nogil

@@ -308,29 +308,31 @@ cdef inline void step_slope(float *s, float v, float h, float r, float least) no
 
 
 cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const Views *predicted,
-                    double m,
-                    double y, double late) noexcept nogil:
+                    double m, double y, double weight, double late) noexcept nogil:
     """Weigh the experts by what they `predicted`, m together, then let each learn from `now`."""
     pool.lag = lag_after(pool.lag, late)
-    key_step(pool, key, own, now, predicted, m, y, slowness(pool.lag, LAG), SHARE)
+    key_step(pool, key, own, now, predicted, m, y, weight, slowness(pool.lag, LAG), SHARE)
 
 
 cdef void key_learn_batch(
     Pool *pool, Key *key, Own *own, const Views *now, const Views *predicted, double m, double y,
-    double dispersed, Py_ssize_t size,
+    double weight, double dispersed, Py_ssize_t size,
 ) noexcept nogil:
     """Do the same for one outcome of a batch of this size, of which so many count for one."""
-    key_step(pool, key, own, now, predicted, m, y, dispersed, min(SHARE, RETURN / size))
+    key_step(pool, key, own, now, predicted, m, y, weight, dispersed, min(SHARE, RETURN / size))
 
 
 cdef inline void key_step(
     Pool *pool, Key *key, Own *own, const Views *now, const Views *predicted, double m, double y,
-    double slow, double most,
+    double weight, double slow, double most,
 ) noexcept nogil:
-    """Let `slow` outcomes count for one in the weights, of which `most` or less returns."""
+    """Let `slow` outcomes count for one in the weights of experts, of which `most` or less returns.
+
+    The outcome counts as often as its weight says, there and in what each expert learns.
+    """
     cdef float[EXPERTS] room, h, r
     cdef const float *l
-    cdef float v = <float>y
+    cdef float v = <float>y, times = <float>weight
     cdef double other
     cdef int i, at, source = source_of(pool, predicted.bucket)
     cdef float *w = &pool.w[predicted.bucket * EXPERTS]
@@ -338,6 +340,7 @@ cdef inline void key_step(
     if source != predicted.bucket:
         memcpy(w, &pool.w[source * EXPERTS], EXPERTS * sizeof(float))
     pool.used[predicted.bucket] = 1.0
+    slow /= weight
     l = likelihoods(predicted, y, slow, room)
     weigh(w, l, share, pool.prior)
     if own != NULL:
@@ -345,8 +348,8 @@ cdef inline void key_step(
         own.w = weighed(own.w, l[CURVE], other, share)
         pool.curve = weighed(pool.curve, l[CURVE], other, share)
     for i in range(EXPERTS):
-        h[i] = now.p[i] * now.q[i]
-        r[i] = now.p[i] * (<float>1.0 - v) - now.q[i] * v
+        h[i] = times * (now.p[i] * now.q[i])
+        r[i] = times * (now.p[i] * (<float>1.0 - v) - now.q[i] * v)
     for i in range(OFFSETS):
         key.A[i] = (KEEPS[i] * key.A[i] + RETURNS[i]) + h[i]
         key.c[i] = key.c[i] - (r[i] + RETURNS[i] * key.c[i]) / key.A[i]
@@ -355,7 +358,7 @@ cdef inline void key_step(
         step_slope(&key.slope[5 * i], now.v, h[at], r[at], OFFSET_PRECISIONS[i])
     if own != NULL:
         curve_learn(&own.curve, now.v, h[CURVE], r[CURVE])
-    scale(pool, now.x, now.mean * (1.0 - now.mean), now.mean - y)
+    scale(pool, now.x, weight * (now.mean * (1.0 - now.mean)), weight * (now.mean - y))
     if key.learned < MOST:
         key.learned += 1
 
@@ -381,7 +384,9 @@ cdef class RuleKernel:
         cdef Views views
         return key_view(&self.pool, &self.keys[key], self.own(key), x, v, &views)
 
-    def learn(self, int key, double then, double now, double v, double y, double late):
+    def learn(
+        self, int key, double then, double now, double v, double y, double late, double weight=1.0
+    ):
         """Learn the outcome of an estimate whose logit was `then` in the round, and is `now`.
 
         All that the key and the others have learned since came before the round.
@@ -389,6 +394,8 @@ cdef class RuleKernel:
         cdef Views predicted, views
         cdef double m = key_view(&self.pool, &self.keys[key], self.own(key), then, v, &predicted)
         key_view(&self.pool, &self.keys[key], self.own(key), now, v, &views)
-        key_learn(&self.pool, &self.keys[key], self.own(key), &views, &predicted, m, y, late)
+        key_learn(
+            &self.pool, &self.keys[key], self.own(key), &views, &predicted, m, y, weight, late
+        )
         if self.keys[key].learned == MANY:
             own_start(&self.owns[key], &self.pool, key)

@@ -101,9 +101,8 @@ cdef class PartState:
             raise ValueError("saved numbers hold the size of margins, which there are none")
         check_has_purse(arrays, "grid_purse")
         cdef const double[::1] batches = checked_batches(arrays, within_whole)
-        cdef bint has_batches = batches[EXPERTS] > 0.0
-        cdef const double[::1] sharp = checked_mixture(arrays, "sharp", within_whole, has_batches)
-        cdef const double[::1] heard = checked_mixture(arrays, "heard", within_whole, has_batches)
+        cdef const double[::1] sharp = checked_mixture(arrays, "sharp", within_whole)
+        cdef const double[::1] heard = checked_mixture(arrays, "heard", within_whole)
         columns = {name: arrays[f"grid_{name}"] for name in SAFE_PARTS}
         safe_load(&self.safe, columns, learned)
         self.whole.rounds, self.whole.learned, self._learned = rounds, within_whole, learned

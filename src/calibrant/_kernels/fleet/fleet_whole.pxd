@@ -26,6 +26,7 @@ cdef struct Whole:
 cdef struct WholeRow:
     double s                        # the score as a probability
     double y                        # the outcome
+    double weight                   # and its weight
     const double *predicted         # by the experts
 
 
@@ -37,7 +38,7 @@ cdef double whole_learn_batch(
     Whole *whole, const WholeRow *batch, Py_ssize_t size, double *line
 ) noexcept nogil
 cdef void whole_learn(Whole *whole, const View *view, const double *predicted, double m, double y,
-                      double late) noexcept nogil
+                      double weight, double late) noexcept nogil
 
 
 cdef inline bint whole_learns(int64_t number) noexcept nogil:

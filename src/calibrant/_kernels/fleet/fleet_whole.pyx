@@ -103,9 +103,10 @@ cdef void refresh(Whole *whole) noexcept nogil:
 
 
 cdef void whole_learn(Whole *whole, const View *view, const double *predicted, double m, double y,
-                      double late) noexcept nogil:
+                      double weight, double late) noexcept nogil:
     """Learn the outcome of a round that the experts `predicted`, m together, and `view` now."""
-    sharp_learn(&whole.sharp, view, predicted, m, y, late / STRIDE if whole.rounds > ALL else late)
+    late = late / STRIDE if whole.rounds > ALL else late
+    sharp_learn(&whole.sharp, view, predicted, m, y, weight, late)
     whole.learned += 1
 
 
@@ -129,8 +130,8 @@ cdef double whole_learn_batch(
         mean = 0.0
         for k in range(EXPERTS):
             mean += whole.sharp.w[k] * batch[i].predicted[k]
-        misses_add(&misses, batch[i].predicted, mean, batch[i].y)
-        rows_set(&rows, i, within(batch[i].s, rows.least), batch[i].y)
+        misses_add(&misses, batch[i].predicted, mean, batch[i].y, batch[i].weight)
+        rows_set(&rows, i, within(batch[i].s, rows.least), batch[i].y, batch[i].weight)
     batch_learn(&whole.sharp, &whole.batches, &rows, &misses, whole.learned, False)
     batch_line(&whole.sharp, &rows, line)
     rows_free(&rows)
@@ -149,12 +150,12 @@ def checked_batches(arrays, learned):
     return values
 
 
-def checked_mixture(arrays, name, learned, has_batches):
+def checked_mixture(arrays, name, learned):
     """Return a saved mixture of the whole, or refuse one that the outcomes cannot have made."""
     values = floats(arrays, name, size=SHARP)
     parts, start = {}, 0
     for part, size in SHARP_PARTS.items():
         parts[part] = values[start : start + size]
         start += size
-    check_sharp(parts, learned, has_batches)
+    check_sharp(parts, learned)
     return values

@@ -1,6 +1,6 @@
 """The hash of a key: XXH64 (Collet 2012) with seed 42.
 
-It is fixed for ever, because saved files and a fleet's shards stand on it. An int64 is hashed as its
+It never changes, because saved files and a fleet's shards depend on it. An int64 is hashed as its
 8 bytes, little-endian, a text as its UTF-8. Spark's `xxhash64(column)` gives the same number, so
 that a row finds its shard inside Spark.
 """

@@ -22,9 +22,11 @@ cdef inline int64_t slot_of(uint64_t entry) noexcept nogil:
 
 cdef inline int64_t first_like(const uint64_t *table, uint64_t mask, uint32_t low) noexcept nogil:
     """Return the first slot whose key has that half of its hash, or -1."""
-    cdef uint64_t at = low & mask
+    cdef uint64_t first = low & mask, at = first
     while table[at] != 0 and low_of(table[at]) != low:
         at = (at + 1) & mask
+        if at == first:
+            return -1
     return slot_of(table[at])
 
 

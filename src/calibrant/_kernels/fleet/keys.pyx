@@ -2,7 +2,8 @@
 
 A hash leads to an entry of a table (`key_table.pxd`), at most three quarters full, and the entry to
 a slot. The key itself stands once, by slot, and is compared: two keys with one hash are two keys.
-Slots are always 0 .. len - 1, in order of first appearance.
+Slots are always 0 .. len - 1, in order of first appearance. An index may stand on a file that somebody
+writes to: it then knows no key, or finds another's slot, and reads nothing beyond its arrays.
 
 What the processor waits for is memory, so a batch is resolved in blocks: the entries of all keys of
 a block are asked for first, then the keys that they point at, and only then is anything compared.
@@ -26,6 +27,8 @@ cdef enum:
     BLOCK = 64  # keys asked for ahead: as many as a core can wait for, and a little more
     FIRST = 16  # room of an index with its first key
 
+#: Said of a mapped index where it makes no sense any more.
+CHANGED = "the file of these keys was changed after it was opened"
 #: An entry has 32 bits for the slot, and 0 is empty.
 MOST_KEYS = 2**32 - 2
 
@@ -117,25 +120,32 @@ cdef class KeyIndex:
 
     cdef inline bint is_at(self, KeyBatch batch, Py_ssize_t i, int64_t slot) noexcept nogil:
         """Return whether a slot holds key i of the batch."""
-        cdef int64_t size = batch.size_of(i)
+        cdef int64_t size = batch.size_of(i), start
+        if <uint64_t>slot >= <uint64_t>self.count:
+            return False
         if batch.sort == INTS:
             return self.ints[slot] == batch.ints[i]
+        start = self.starts[slot]
         return (
-            self.starts[slot + 1] - self.starts[slot] == size
-            and memcmp(self.arena + self.starts[slot], batch.text + batch.starts[i], size) == 0
+            self.starts[slot + 1] - start == size and 0 <= start <= self.letters - size
+            and memcmp(self.arena + start, batch.text + batch.starts[i], size) == 0
         )
 
     cdef inline int64_t find(
         self, KeyBatch batch, Py_ssize_t i, uint32_t low, uint64_t *at
     ) noexcept nogil:
         """Return the slot of key i, or -1; `at` is its entry, or the empty one where it belongs."""
-        cdef uint64_t entry
-        at[0] = low & self.mask
+        cdef uint64_t entry, first = low & self.mask
+        at[0] = first
         while True:
             entry = self.table[at[0]]
-            if entry == 0 or (low_of(entry) == low and self.is_at(batch, i, slot_of(entry))):
+            if entry == 0:
+                return -1
+            if low_of(entry) == low and self.is_at(batch, i, slot_of(entry)):
                 return slot_of(entry)
             at[0] = (at[0] + 1) & self.mask
+            if at[0] == first:
+                return -1
 
     cdef void ask_for(
         self, KeyBatch batch, Py_ssize_t begin, Py_ssize_t end, uint32_t *lows
@@ -148,6 +158,8 @@ cdef class KeyIndex:
             prefetch(&self.table[lows[i] & self.mask])
         for i in range(count):
             slots[i] = first_like(self.table, self.mask, lows[i])
+            if slots[i] >= self.count:
+                slots[i] = -1
             if slots[i] >= 0:
                 prefetch(&self.ints[slots[i]] if self.sort == INTS else &self.starts[slots[i]])
         if self.sort == TEXTS:
@@ -304,7 +316,12 @@ cdef class KeyIndex:
     cdef KeyBatch as_batch(self):
         """Return all keys by slot, on the index's own memory."""
         if self.sort == TEXTS:
-            return batch_of_texts(self.memory["starts"][: self.count + 1], self.memory["arena"])
+            starts = self.memory["starts"][: self.count + 1]
+            if self.mapped:
+                starts = np.array(starts)  # as they are now
+                if starts[0] < 0 or starts[self.count] > self.letters or (np.diff(starts) < 0).any():
+                    raise ValueError(CHANGED)
+            return batch_of_texts(starts, self.memory["arena"])
         return batch_of_ints(self.memory["keys"][: self.count] if self.count else _no_ints())
 
     def keys(self):
@@ -321,7 +338,10 @@ cdef class KeyIndex:
             raise IndexError(f"slot must be in [0, {self.count}), got {slot}")
         if self.sort != TEXTS:
             return self.ints[slot]
-        return (<const char *>self.arena)[self.starts[slot]:self.starts[slot + 1]].decode("utf-8")
+        cdef int64_t start = self.starts[slot], end = self.starts[slot + 1]
+        if not 0 <= start <= end <= self.letters:
+            raise ValueError(CHANGED)
+        return (<const char *>self.arena)[start:end].decode("utf-8")
 
     def keys_at(self, slots):
         """Return the keys of some slots, as a list."""

@@ -43,7 +43,7 @@ def _check_texts(starts: npt.NDArray[np.int64], arena: npt.NDArray[np.uint8]) ->
 
 
 def check_table(table: npt.NDArray[np.uint64] | None, count: int) -> None:
-    """Refuse a table that a lookup could leave, or search for ever."""
+    """Refuse a table in which a lookup could leave the table or never end."""
     if table is None:
         raise ValueError("an index of keys that is mapped must be saved with its table")
     _check_array("table", table)

@@ -7,6 +7,13 @@ instruction each. Where a is NaN, both return b.
 from libc.stdint cimport int64_t
 
 
+cdef extern from *:
+    """
+    #define CALIBRANT_LARGEST 1e250
+    """
+    const double LARGEST "CALIBRANT_LARGEST"  # no forecast and no outcome is larger
+
+
 cdef inline double lesser(double a, double b) noexcept nogil:
     return a if a < b else b
 

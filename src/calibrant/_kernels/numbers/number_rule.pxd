@@ -30,10 +30,10 @@ cdef class NumberKernel:
     cdef void mix_given(
         self, const double *given, const double *weights, double *mixed
     ) noexcept nogil
-    cdef void weigh_given(self, NumberRound r, double residual) noexcept nogil
+    cdef void weigh_given(self, NumberRound r, double residual, double weight) noexcept nogil
     cdef double shown(self, NumberRound r, int k) noexcept nogil
     cdef void note_lateness(self, NumberRound r, int64_t n) noexcept nogil
-    cdef int learn(self, NumberRound r, double outcome) except -1
+    cdef int learn(self, NumberRound r, double outcome, double weight) except -1
     cdef int give_up(self, NumberRound r) except -1
 
 

@@ -17,9 +17,10 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndS
 import numpy as np
 from numpy import frombuffer
 
-from calibrant._checks import as_listed, as_series, check_id, check_same_length, describe
+from calibrant._checks import as_series, check_id, describe
+from calibrant._groups import check_groups
 from calibrant._kernels.functions cimport log
-from calibrant._kernels.numbers.limits cimport greater, lesser
+from calibrant._kernels.numbers.limits cimport LARGEST as MOST, greater, lesser
 from calibrant._kernels.numbers.net cimport Net
 from calibrant._kernels.numbers.quantile_mixture cimport (
     KNOTS, LARGEST as LARGEST_REGRET, REGRETS, RUNS, SQUARE, TOTAL, Lateness, Levels,
@@ -27,13 +28,13 @@ from calibrant._kernels.numbers.quantile_mixture cimport (
 )
 from calibrant._kernels.numbers.quantile_mixture import check_regrets
 from calibrant._kernels.numbers.residuals cimport Residuals
-from calibrant._kernels.rounds.round cimport Round
+from calibrant._kernels.numbers.residuals import limits_of
+from calibrant._kernels.rounds.round cimport Round, weight_of
 from calibrant._kernels.rounds.rule cimport Rule
 from calibrant._kernels.saved import check_names, integer, number
 
 #: No forecast and no outcome is larger.
-LARGEST = 1e250
-cdef double MOST = 1e250
+LARGEST = MOST
 cdef enum:
     LEAST_SAFE = 2                # a prediction made from fewer outcomes teaches no shape,
     LEAST_WEIGHED = 5             # and no weight
@@ -202,7 +203,7 @@ cdef class NumberKernel:
             weight = self.levels.hat[k] * weights[g] + (1.0 - self.levels.hat[k]) * weights[g + 1]
             mixed[k] = (1.0 - weight) * mixed[k] + weight * given[k]
 
-    cdef void weigh_given(self, NumberRound r, double residual) noexcept nogil:
+    cdef void weigh_given(self, NumberRound r, double residual, double weight) noexcept nogil:
         """Learn how good the mixture and the given quantiles were."""
         cdef int k, g, i, K = self.levels.K
         cdef double grad, mine, theirs, mid = r.token[self.residuals.at_s + 1]
@@ -218,7 +219,7 @@ cdef class NumberKernel:
         for i in range(2 * KNOTS):
             loss[i] = 0.0
         for k in range(K):
-            grad = ((1.0 if residual <= both[k] else 0.0) - self.levels.level[k]) / mid
+            grad = weight * ((1.0 if residual <= both[k] else 0.0) - self.levels.level[k]) / mid
             mine, theirs = grad * (both[k] - self.mixed[k]), grad * (both[k] - r.given[k])
             g = 2 * self.levels.knot[k]
             loss[g] += self.levels.hat[k] * mine
@@ -247,8 +248,12 @@ cdef class NumberKernel:
         D = self.late.rounds + 1.0
         self.late.spread = 1.0 / (2.0 / D - 1.0 / (D * D))
 
-    cdef int learn(self, NumberRound r, double outcome) except -1:
-        """Learn the outcome of a round."""
+    cdef int learn(self, NumberRound r, double outcome, double weight) except -1:
+        """Learn the outcome of a round.
+
+        Its weight says how far weights, shapes, locations and scales move. The net, which promises
+        coverage over the outcomes, counts it once, and so does what is known of the past itself.
+        """
         cdef double residual = outcome - r.m, tau
         cdef int k
         cdef int64_t n = self.learned + 1
@@ -271,14 +276,14 @@ cdef class NumberKernel:
             self.net.learn(self.below, r.turn >= 0, n, &self.late)
         if r.known > LEAST_WEIGHED:
             if r.has_given:
-                self.weigh_given(r, residual)
+                self.weigh_given(r, residual, weight)
             self.mixture.weigh(
-                r.shapes, self.residuals, r.token, r.far, r.place, residual, &self.late
+                r.shapes, self.residuals, r.token, r.far, r.place, residual, weight, &self.late
             )
         if r.known > LEAST_SAFE:
-            self.mixture.shape(self.residuals, r.token, residual, n)
+            self.mixture.shape(self.residuals, r.token, residual, weight, n)
         self.residuals.learn(
-            r.token, r.m, residual, r.place, n, r.known, self.late.rounds
+            r.token, r.m, residual, weight, r.place, n, r.known, self.late.rounds
         )
         self.past += greater(PAST_RATE, 1.0 / n) * (outcome - self.past)
         self.learned = self.mixture.live.n = n
@@ -337,6 +342,18 @@ cdef class NumberKernel:
             "round_counts": whole.ravel(), "round_numbers": real.ravel(),
         }
 
+    def round_limits(self):
+        """Return between what the saved numbers of a round lie; NaN for its quantiles."""
+        cdef int K = self.levels.K
+        return limits_of([
+            (1, -MOST, MOST),                     # the forecast
+            (1, 0.0, 4.0 * MOST),                 # how far from it anything can be
+            *self.residuals.features(),
+            (K, NAN, NAN),
+            (K, -100.0 * MOST, 100.0 * MOST),     # what was given, and its weights
+            (KNOTS, 0.0, 1.0),
+        ])
+
     def load(self, dict state not None):
         """Take over what `save` returned; return the rounds that wait."""
         cdef NumberRound r
@@ -359,7 +376,9 @@ cdef class NumberKernel:
         given = as_doubles(state["given"], "given")
         if len(given) != 12 * KNOTS:
             raise ValueError("saved given must have 60 numbers")
-        check_regrets(given[: 10 * KNOTS].reshape(KNOTS, REGRETS, 2).transpose(0, 2, 1).ravel())
+        check_regrets(
+            given[: 10 * KNOTS].reshape(KNOTS, REGRETS, 2).transpose(0, 2, 1).ravel(), learned
+        )
         weights = given[10 * KNOTS :].reshape(KNOTS, 2)
         if not (weights >= 0.0).all() or not (np.abs(weights.sum(axis=1) - 1.0) < 1e-9).all():
             raise ValueError("saved given must have weights that sum to 1")
@@ -389,23 +408,17 @@ cdef class NumberKernel:
         self.past = number(state, "past", low=-LARGEST, high=LARGEST)
         if len(whole) > begun - learned:
             raise ValueError(f"saved rounds must be some of the {begun - learned} without an outcome")
-        rounds = []
+        rounds, (low, high) = [], self.round_limits()
         for i, (place, before, turn, has_given, at) in enumerate(whole.tolist()):
             values = real[i * size : (i + 1) * size]
             predicted = values[2 + self.residuals.size : 2 + self.residuals.size + K]
-            rest = np.delete(values, np.arange(2 + self.residuals.size, 2 + self.residuals.size + K))
             if not (
                 0 <= place < begun and 0 <= before <= learned
                 and -1 <= turn < self.net.turn and has_given in (0, 1) and 0 <= at < len(held)
             ):
                 raise ValueError("a saved round must have begun here")
-            scales = values[2 + self.residuals.at_s : 3 + self.residuals.at_unit]
-            if not np.isfinite(rest).all() or not (scales > 0.0).all() or values[1] < 0.0 or not (
-                (np.abs(rest) <= 1e252).all()
-            ):
-                raise ValueError("a saved round must have finite features and positive scales")
-            if (np.abs(values[2 : 2 + self.residuals.nx]) > 1e30).any():
-                raise ValueError("a saved round must have features in units of their spread")
+            if not ((values >= low) & (values <= high) | np.isnan(low)).all():
+                raise ValueError("a saved round must have features that a prediction can have")
             if np.isnan(predicted).any() or not (predicted[1:] >= predicted[:-1]).all():
                 raise ValueError("a saved round must have quantiles that do not cross")
             r = NumberRound.__new__(NumberRound)
@@ -444,6 +457,7 @@ cdef class NumberRule(Rule):
 
     def __init__(self, NumberKernel whole not None, max_groups=0):
         self.whole, self.groups, self.max_groups = whole, {}, max_groups
+        self.is_weighted = self.is_compiled = True
 
     def take_over(self, NumberRule other not None):
         """Take over all that another rule has learned."""
@@ -469,7 +483,7 @@ cdef class NumberRule(Rule):
         if not (isinstance(rows, np.ndarray) and rows.ndim == 2):
             rows = as_numbers(rows, "forecasts", missing=True)
         if by is not None:
-            self.check_groups(by, len(rows))
+            check_groups(by, len(rows), "forecasts", self.groups, self.max_groups)
         return rows
 
     cpdef object check_one(self, row, by):
@@ -477,22 +491,14 @@ cdef class NumberRule(Rule):
         if not isinstance(row, np.ndarray) or row.ndim != 1:
             as_number(row, "forecast", True)
         if by is not None:
-            self.check_groups([by], 1)
-
-    def check_groups(self, by, size):
-        """Refuse names of groups that cannot be, or too many of them."""
-        names = as_listed(by, "by", "names, one a row")
-        check_same_length("by", len(names), "forecasts", size)
-        new = {check_id(name, "by") for name in names if name is not None} - self.groups.keys()
-        if len(self.groups) + len(new) > self.max_groups:
-            raise ValueError(
-                f"by names {len(self.groups) + len(new)} groups, and max_groups={self.max_groups}"
-            )
+            check_groups([by], 1, "forecasts", self.groups, self.max_groups)
 
     cdef NumberKernel kernel_of(self, object by):
         """Return the kernel of a group, which has one from now on."""
-        found = self.groups.get(by)
-        return self.new_group(by) if found is None else found
+        # As it is saved: a number of NumPy's is one of Python's.
+        name = by if type(by) is str or type(by) is int else check_id(by, "by")
+        found = self.groups.get(name)
+        return self.new_group(name) if found is None else found
 
     def new_group(self, by):
         """Return a fresh kernel for a group."""
@@ -523,7 +529,7 @@ cdef class NumberRule(Rule):
         """Predict a forecast, or a forecast with quantiles."""
         cdef const double[::1] values
         if by is not None:
-            self.check_groups([by], 1)
+            check_groups([by], 1, "forecasts", self.groups, self.max_groups)
         if isinstance(row, np.ndarray) and row.ndim == 1:
             values = row
             return self.begun_in(values[0], &values[1], by)
@@ -606,8 +612,8 @@ cdef class NumberRule(Rule):
         """Learn one outcome, in its group too."""
         cdef NumberRound inside = <NumberRound>r
         if inside.whole is not None:
-            inside.whole.kernel.learn(inside.whole, outcome)
-        inside.kernel.learn(inside, outcome)
+            inside.whole.kernel.learn(inside.whole, outcome, weight_of(r))
+        inside.kernel.learn(inside, outcome, weight_of(r))
 
     cpdef object drop(self, Round r):
         """Forget a round that nothing will be learned of."""

@@ -69,10 +69,10 @@ cdef class QuantileMixture:
     cdef int own_live(self, Py_ssize_t holders) except -1
     cdef void weigh(
         self, Shapes predicted, Residuals residuals, const double *t, double far, int64_t place,
-        double r, const Lateness *late,
+        double r, double weight, const Lateness *late,
     ) noexcept nogil
     cdef void shape(
-        self, Residuals residuals, const double *t, double r, int64_t n
+        self, Residuals residuals, const double *t, double r, double weight, int64_t n
     ) noexcept nogil
 
 

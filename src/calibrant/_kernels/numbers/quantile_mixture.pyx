@@ -30,6 +30,7 @@ cdef extern from "Python.h":
 
 KNOT_LEVELS = (0.03, 0.2, 0.5, 0.8, 0.97)
 cdef double LEAST_SLOPE = 0.03
+cdef double SMALLEST = 5e-324      # above 0
 # The scale of each kind (0 fast, 1 mid, 2 slow, 3 learned), and the slowest rate of its shape.
 cdef int[KINDS] SCALE_OF = [2, 2, 2, 1, 0, 3, 3]
 cdef double[KINDS] SLOWEST = [2e-4, 3e-3, 1e-2, 2e-4, 2e-4, 2e-4, 5e-3]
@@ -249,9 +250,9 @@ cdef class QuantileMixture:
 
     cdef void weigh(
         self, Shapes predicted, Residuals residuals, const double *t, double far, int64_t place,
-        double r, const Lateness *late,
+        double r, double weight, const Lateness *late,
     ) noexcept nogil:
-        """Learn how good the experts were that predicted this, of a residual r."""
+        """Learn how good the experts were that predicted this, of a residual r of this weight."""
         cdef int i, k, g, K = self.K
         cdef double[KNOTS * LANES] loss
         cdef double[LANES] eta, product
@@ -266,7 +267,7 @@ cdef class QuantileMixture:
         # What the mixture lost by itself is the same for all, and goes when they are centred.
         estimate = self.estimates
         for k in range(K):
-            lower = (self.levels.level[k] - (1.0 if r <= self.mixed[k] else 0.0)) / mid
+            lower = weight * (self.levels.level[k] - (1.0 if r <= self.mixed[k] else 0.0)) / mid
             upper = (1.0 - self.levels.hat[k]) * lower
             lower *= self.levels.hat[k]
             one = loss + self.levels.knot[k] * LANES
@@ -287,7 +288,7 @@ cdef class QuantileMixture:
             share_out(PRIOR, eta, two + TOTAL * LANES, LANES, self.live.w + g * LANES)
 
     cdef void shape(
-        self, Residuals residuals, const double *t, double r, int64_t n
+        self, Residuals residuals, const double *t, double r, double weight, int64_t n
     ) noexcept nogil:
         """Move every quantile a step towards a residual, the n-th."""
         cdef int i, k, K = self.K
@@ -300,7 +301,7 @@ cdef class QuantileMixture:
         placed(residuals, t, z, s)
         for i in range(EXPERTS):
             z[i] = (r - z[i]) / s[i]
-            step[i] = greater(1.0 / (n + 20.0), SLOWEST[i % KINDS])
+            step[i] = weight * greater(1.0 / (n + 20.0), SLOWEST[i % KINDS])
             # What lies far beyond the grid moves it even where it has collapsed on a constant.
             least[i] = LEAST_SLOPE
             if fabs(z[i]) > 3.0 * greater(fabs(q[i]), fabs(q[(K - 1) * LANES + i])):
@@ -333,7 +334,7 @@ cdef class QuantileMixture:
         rows = np.asarray(regrets)
         if len(rows) != EXPERTS * KNOTS * REGRETS or live.K != self.K:
             raise ValueError("saved regrets must be of 21 experts at 5 knots")
-        check_regrets(rows)
+        check_regrets(rows, live.n)
         self.live, self.predicted_of = live, -1
         for i in range(EXPERTS):
             for at in range(KNOTS * REGRETS):
@@ -344,9 +345,18 @@ cdef class QuantileMixture:
         return lanes_of(self.live.w, KNOTS).T
 
 
-def check_regrets(rows):
-    """Refuse regrets that no rounds lead to."""
-    if not np.isfinite(rows).all() or not (np.abs(rows) < 1e9).all():
-        raise ValueError("saved regrets must be finite")
-    if not (rows.reshape(-1, 5)[:, [1, 2, 4]] > 0.0).all():
-        raise ValueError("saved sizes of regrets must be positive")
+def check_regrets(rows, n):
+    """Refuse regrets that n outcomes do not lead to: `regret_steps` clips each to [-10, 2].
+
+    Discounted sums remember MEMORY rounds, and a regret costs at most half of its own size.
+    """
+    found, slack = rows.reshape(-1, REGRETS), 1.0 + 1e-6
+    for row, low, high in (
+        (TOTAL, -15.0 * MEMORY, 2.0 * MEMORY),
+        (SQUARE, SMALLEST, 100.0 * MEMORY),
+        (LARGEST, SMALLEST, 10.0),
+        (RUN, -10.0 * n, 10.0 * n),
+        (RUNS, SMALLEST, 100.0 * MEMORY * max(n, 1) ** 2),
+    ):
+        if not ((found[:, row] >= low * slack) & (found[:, row] <= high * slack)).all():
+            raise ValueError(f"saved regrets must be within reach of {n} outcomes")

@@ -43,6 +43,6 @@ cdef class Residuals:
 
     cdef void look(self, double m, int64_t number, int64_t n, double *to) noexcept nogil
     cdef void learn(
-        self, const double *t, double m, double r, int64_t number, int64_t n, int64_t known,
-        double late,
+        self, const double *t, double m, double r, double weight, int64_t number, int64_t n,
+        int64_t known, double late,
     ) noexcept nogil

@@ -19,7 +19,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from calibrant._kernels.functions cimport exp, log
-from calibrant._kernels.numbers.limits cimport greater, lesser
+from calibrant._kernels.numbers.limits cimport LARGEST, greater, lesser
 
 cdef enum:
     LEAST_KNOWN = 10              # a prediction made from fewer outcomes teaches no regression
@@ -32,6 +32,9 @@ cdef double RIDGE = 10.0
 cdef double PHASE_RATE = 0.1
 cdef double STALE = 0.3           # a memory of 1 / rate rounds is so much longer a round of lateness
 cdef double TINY = 1e-300
+# No location is farther from the forecast, so that no |error| of it is above FARTHEST_ERROR.
+cdef double FARTHEST = 4.0 * LARGEST
+cdef double FARTHEST_ERROR = 7.0 * LARGEST
 
 
 cdef inline double clip(double x, double bound) noexcept nogil:
@@ -60,6 +63,11 @@ cdef inline void remember(
         row, lane = row + size, lane + width * SYSTEMS
     if size < width:
         lane[size * SYSTEMS] = 1.0
+
+
+cdef inline double hastened(double rate, double weight) noexcept nogil:
+    """Return how far a mean moves towards an outcome of a weight: no further than to it."""
+    return lesser(1.0, weight * rate)
 
 
 cdef void solve(double *M, double *v, int size) noexcept nogil:
@@ -103,8 +111,10 @@ cdef void solve(double *M, double *v, int size) noexcept nogil:
             x[k] = f[k] * pivot[k]
 
 
-#: Features are in units of their spread, so that sums and coefficients stay far below this.
+#: Features are in units of their spread, so that coefficients stay far below this, and features of
+#: the scale, which are logarithms of ratios of doubles above TINY, below STEEPEST_S.
 cdef double STEEPEST = 1e30
+cdef double STEEPEST_S = 1300.0
 
 
 cdef class Residuals:
@@ -182,7 +192,7 @@ cdef class Residuals:
         total = 0.0
         for i in range(self.nx):
             total += self.theta[i] * x[i]
-        mu[0], mu[1], mu[2] = 0.0, known.offset, total * unit
+        mu[0], mu[1], mu[2] = 0.0, known.offset, clip(total * unit, FARTHEST)
         size = log(lesser(fabs(m) / greater(known.abs_m, TINY), 1e6) + 0.05)
         for j in range(LOCATIONS):
             sx, s = to + self.nx + j * self.ns, to + self.at_s + j * SCALES
@@ -206,18 +216,19 @@ cdef class Residuals:
         to[self.at_unit] = unit
 
     cdef void learn(
-        self, const double *t, double m, double r, int64_t number, int64_t n, int64_t known,
-        double late,
+        self, const double *t, double m, double r, double weight, int64_t number, int64_t n,
+        int64_t known, double late,
     ) noexcept nogil:
         """Learn a residual of round `number`, which was predicted from what `look` put in t.
 
-        It is the n-th, `known` of them were known then, and outcomes are so many rounds `late`.
+        It is the n-th, `known` of them were known then, and outcomes are so many rounds `late`. It
+        counts `weight` times in least squares, and means move so many times as far, up to it.
         """
         cdef Known *state = self.known
         cdef const double *sx
         cdef const double *s
         cdef double mid = t[self.at_s + 1], unit = t[self.at_unit], least = 1.0 / n
-        cdef double e, size, weight, clipped, rate, step
+        cdef double e, size, share, clipped, rate, step
         cdef double *v = self.solve + self.nx * self.nx * SYSTEMS
         cdef bint teaches = known > LEAST_KNOWN
         cdef int i, j, p, at
@@ -227,10 +238,10 @@ cdef class Residuals:
             size = fabs(e)
             if teaches:
                 remember(
-                    self.As + j * self.ns * self.ns, sx, 1.0, FORGET_SCALE, self.ns,
+                    self.As + j * self.ns * self.ns, sx, weight, FORGET_SCALE, self.ns,
                     self.solve + j, self.nx,
                 )
-                step = lesser(4.0, size / s[SPEEDS]) - 1.0
+                step = weight * (lesser(4.0, size / s[SPEEDS]) - 1.0)
                 for i in range(self.ns):
                     v[i * SYSTEMS + j] = step * sx[i]
                 v[self.ns * SYSTEMS + j] = 0.0
@@ -244,24 +255,24 @@ cdef class Residuals:
             else:
                 self.cap[j] = greater(self.cap[j], 20.0 * size)
             for i in range(SPEEDS):
-                rate = greater(1.0 / (1.0 / RATES[i] + STALE * late), least)
+                rate = hastened(greater(1.0 / (1.0 / RATES[i] + STALE * late), least), weight)
                 self.means[j * SPEEDS + i] += rate * (size - self.means[j * SPEEDS + i])
             at = 0
             for p in range(self.count):
                 i = at + <int>(number % self.length[p])
-                rate = greater(PHASE_RATE, 1.0 / (self.heard[i] + 1.0))
+                rate = hastened(greater(PHASE_RATE, 1.0 / (self.heard[i] + 1.0)), weight)
                 self.phase_s[j * self.phases + i] += rate * (size - self.phase_s[j * self.phases + i])
                 at += <int>self.length[p]
         if teaches:
             s = t + self.at_s + (LOCATIONS - 1) * SCALES
-            weight = lesser(5.0, unit / s[1])
+            share = lesser(5.0, unit / s[1])
             e = clip((r - t[self.at_mu + LOCATIONS - 1]) / s[1], 3.0)
             remember(
-                self.A, t, weight * weight, FORGET_LOCATION, self.nx, self.solve + LOCATIONS,
+                self.A, t, weight * (share * share), FORGET_LOCATION, self.nx, self.solve + LOCATIONS,
                 self.nx,
             )
             for i in range(self.nx):
-                v[i * SYSTEMS + LOCATIONS] = e * weight * t[i]
+                v[i * SYSTEMS + LOCATIONS] = weight * (e * share) * t[i]
             solve(self.solve, v, self.nx)
             for i in range(self.nx):
                 self.theta[i] += v[i * SYSTEMS + LOCATIONS]
@@ -270,16 +281,18 @@ cdef class Residuals:
                     self.thetas[j * self.ns + i] += v[i * SYSTEMS + j]
         clipped = clip(r, 4.0 * mid) if teaches else r
         e = clip(r - state.offset, 4.0 * mid) if teaches else r - state.offset
-        state.offset += greater(1.0 / (50.0 + STALE * late), least) * e
-        state.quick += greater(1.0 / (7.0 + STALE * late), least) * (clipped - state.quick)
-        state.slow += greater(1.0 / (100.0 + STALE * late), least) * (clipped - state.slow)
+        state.offset += hastened(greater(1.0 / (50.0 + STALE * late), least), weight) * e
+        rate = hastened(greater(1.0 / (7.0 + STALE * late), least), weight)
+        state.quick += rate * (clipped - state.quick)
+        rate = hastened(greater(1.0 / (100.0 + STALE * late), least), weight)
+        state.slow += rate * (clipped - state.slow)
         state.before, state.last = state.last, clipped
         at = 0
         for p in range(self.count):
             i = at + <int>(number % self.length[p])
             if self.heard[i] < 255:
                 self.heard[i] += 1
-            rate = greater(PHASE_RATE, 1.0 / self.heard[i])
+            rate = hastened(greater(PHASE_RATE, 1.0 / self.heard[i]), weight)
             self.phase_m[i] += rate * (clipped - self.phase_m[i])
             at += <int>self.length[p]
         rate = greater(0.002, least)
@@ -303,38 +316,58 @@ cdef class Residuals:
         """Take over what `save` returned."""
         if numbers.shape[0] != self.doubles or heard.shape[0] != self.phases // 8 + 1:
             raise ValueError("the saved residuals must be of the same periods")
-        if not (np.isfinite(numbers).all() and np.abs(numbers).max() <= 1e251):
-            raise ValueError("the saved residuals must be finite")
+        low, high = limits_of(self.limits())
+        if not ((np.asarray(numbers) >= low) & (np.asarray(numbers) <= high)).all():
+            raise ValueError("the saved residuals must be within reach of what can be observed")
         memcpy(self.block, &numbers[0], self.doubles * sizeof(double))
         memcpy(self.heard, &heard[0], self.phases)
         self.check()
 
+    def limits(self):
+        """Return how many numbers of the state lie between which, one after the other."""
+        cdef double x = 25.0 * 64.0 / FORGET_LOCATION, s = STEEPEST_S * STEEPEST_S / FORGET_SCALE
+        return [
+            (1, 0.0, FARTHEST),                               # far
+            (5, -FARTHEST, FARTHEST),                         # offset, quick, slow, last, before
+            (1, -FARTHEST, FARTHEST), (2, 0.0, FARTHEST),     # mean_m; dev_m, abs_m
+            (self.nx * self.nx, -x - RIDGE, x + RIDGE), (self.nx, -STEEPEST, STEEPEST),
+            (LOCATIONS * self.ns * self.ns, -s - RIDGE, s + RIDGE),
+            (LOCATIONS * self.ns, -STEEPEST, STEEPEST),
+            (LOCATIONS * SPEEDS, 0.0, FARTHEST_ERROR), (LOCATIONS, 0.0, 20.0 * FARTHEST_ERROR),
+            (self.phases, -FARTHEST, FARTHEST), (LOCATIONS * self.phases, 0.0, FARTHEST_ERROR),
+        ]
+
+    def features(self):
+        """Return how many numbers that `look` fills lie between which, one after the other."""
+        return [
+            (1, 1.0, 1.0), (1, -3.0, 3.0), (self.nx - 2, -8.0, 8.0),
+            *LOCATIONS * [
+                (1, 1.0, 1.0), (SPEEDS, -7.0, STEEPEST_S), (1, -3.0, 14.0),
+                (self.count, -7.0, STEEPEST_S),
+            ],
+            (1, 0.0, 0.0), (LOCATIONS - 1, -FARTHEST, FARTHEST),
+            (LOCATIONS * SCALES, 1e-304, 100.0 * FARTHEST_ERROR),
+            (1, TINY, FARTHEST_ERROR),
+        ]
+
     def check(self):
-        """Refuse a saved state that no rounds lead to."""
-        cdef int i, j
-        for i in range(LOCATIONS * (SPEEDS + 1)):  # the caps follow the means
-            if self.means[i] < 0.0:
-                raise ValueError("the saved mean |error| must not be negative")
-        for i in range(LOCATIONS * self.phases):
-            if self.phase_s[i] < 0.0:
-                raise ValueError("the saved mean |error| of a phase must not be negative")
-        if self.known.far < 0.0 or self.known.dev_m < 0.0 or self.known.abs_m < 0.0:
-            raise ValueError("saved sizes of residuals and forecasts must not be negative")
+        """Refuse least squares that no rounds lead to."""
+        cdef int j
         for matrix in [matrix_of(self.A, self.nx)] + [
             matrix_of(self.As + j * self.ns * self.ns, self.ns) for j in range(LOCATIONS)
         ]:
             # What is added to the ridge is never negative, but for what is rounded.
             size = np.abs(matrix).max()
-            if np.tril(matrix, -1).any() or size > STEEPEST or (
+            if np.tril(matrix, -1).any() or (
                 np.linalg.eigvalsh(matrix, "U")[0] < 0.5 * RIDGE - 1e-9 * size
             ):
                 raise ValueError("the saved least squares must be upper halves, above their ridge")
-        for i in range(self.nx):
-            if fabs(self.theta[i]) > STEEPEST:
-                raise ValueError("saved coefficients of residuals must be of standard features")
-        for i in range(LOCATIONS * self.ns):
-            if fabs(self.thetas[i]) > STEEPEST:
-                raise ValueError("saved coefficients of residuals must be of standard features")
+
+
+def limits_of(parts):
+    """Return the least and the greatest of each number, from how many lie between which."""
+    count, low, high = zip(*parts)
+    return np.repeat(low, count), np.repeat(high, count)
 
 
 cdef object matrix_of(const double *values, int size):

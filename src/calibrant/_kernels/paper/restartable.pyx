@@ -1,4 +1,4 @@
-"""What Restarting restarts: a forecaster that is told a deviation C and knows its own error.
+"""What Restarting restarts: a forecaster with a given deviation C that tracks its own error.
 
 Its errors are subadditive, and a certificate U(n, C) bounds them where C is large enough.
 """

@@ -30,6 +30,11 @@ from calibrant._kernels.paper.partition cimport (
 from calibrant._kernels.saved import check_names, check_sum, floats, integer, number
 
 
+#: Nothing goes to the upper point with less than this. Next to 0 a number may be as small as 1e-323,
+#: and its reciprocal is no number.
+cdef double LEAST = 1e-30
+
+
 cdef class SwapKernel(Kernel):
     """The learners of one Swap.
 
@@ -142,6 +147,8 @@ cdef class SwapKernel(Kernel):
         row.at = lo
         row.lower = lower / (lower + upper)
         row.upper = upper / (lower + upper)
+        if row.upper < LEAST:
+            row.lower, row.upper = 1.0, 0.0
 
     cdef int place(self) noexcept nogil:
         cdef Py_ssize_t i

@@ -1,4 +1,6 @@
+from calibrant._checks import Floats
 from calibrant._kernels.kernel import Kernel
 
 class ZoomKernel(Kernel):
     def _theorem(self) -> tuple[float, float]: ...
+    def _lives(self) -> list[Floats]: ...

@@ -96,7 +96,3 @@ cdef class Agenda:
 
     def __len__(self):
         return self.count
-
-    def next_time(self):
-        """Return the time of the first event; infinity if there is none."""
-        return self.events[0].when if self.count else float("inf")

@@ -17,11 +17,12 @@ from libc.stdint cimport int64_t
 import numpy as np
 
 from calibrant._checks import check_id
-from calibrant._kernels.forking import forkable_lock
+from calibrant._kernels.forking import Order, forkable_lock
 from calibrant._kernels.rounds.agenda cimport Agenda, Event
-from calibrant._kernels.rounds.round cimport Round, Story, learning_order
+from calibrant._kernels.rounds.round cimport Round, Story, learning_order, weight_of
 from calibrant._kernels.rounds.rule cimport Rule
 from calibrant._kernels.rounds.settled import RoundError, Settled, Steps
+from calibrant._kernels.saved import MOST_WEIGHT
 
 #: In the order of the numbers that a book answers with.
 ANSWERS = np.array(
@@ -31,6 +32,7 @@ ANSWERS = np.array(
 cdef enum:
     PORTION = 4096  # settled rounds of a table that a watcher sees at once
 
+cdef double HEAVIEST = MOST_WEIGHT
 cdef object HUGE = 2**60  # integers below it need no closer look
 cdef object ZERO = 0.0
 cdef object ONE = 1.0
@@ -151,9 +153,9 @@ cdef class Book:
         self.span = NAN if policy.span is None else policy.span.length
         self.silence = NAN if policy.silence is None else policy.silence
         self.patience = NAN if policy.patience is None else policy.patience
-        self.lock = forkable_lock()
+        self.lock = forkable_lock(Order.BOOK)
         self.acquire, self.release = self.lock.acquire, self.lock.release
-        self.now = -np.inf
+        self.now, self.weighings = -np.inf, -1.0
         self.late = Counter()
 
     def take_over(self, Book other not None):
@@ -162,6 +164,8 @@ cdef class Book:
         self.gone, self.oldest, self.ring, self.turn = other.gone, other.oldest, other.ring, other.turn
         self.unnamed, self.expired, self.now = other.unnamed, other.expired, other.now
         self.is_timed, self.deadlines, self.arrivals = other.is_timed, other.deadlines, other.arrivals
+        self.weighed, self.weighings = other.weighed, other.weighings
+        self.is_grouped = other.is_grouped
 
     def clear(self):
         """Forget all ids and all that waits, without a word to the rule."""
@@ -209,6 +213,14 @@ cdef class Book:
                 return first.when
             self.deadlines.pop(&first)
         return np.inf
+
+    cdef bint is_held(self, object by) noexcept:
+        """Whether Ctrl-C has to wait until a step is over: Python code may run in it."""
+        self.is_grouped = self.is_grouped or by is not None
+        return (
+            self.is_grouped or self.watcher is not None or self.has_deadlines
+            or self.arrivals.count > 0 or not self.rule.is_compiled
+        )
 
     # -- opening --------------------------------------------------------------------------------
 
@@ -345,7 +357,8 @@ cdef class Book:
             self.unnamed = r
             return r
         self.keep(name, r)
-        self.show_opened([r])
+        if self.rule.is_watched or self.watcher is not None:
+            self.show_opened([r])
         if self.has_deadlines:
             self.hold(name, r, due)
             self.after_opening()
@@ -468,7 +481,9 @@ cdef class Book:
             return EXPIRED
         return PREDICTED
 
-    cpdef int observe_one(self, object name, double outcome, double at, int most) except -1:
+    cpdef int observe_one(
+        self, object name, double outcome, double at, int most, double weight=1.0
+    ) except -1:
         """Take an outcome, which arrives at a time if that is not NaN; return what becomes of it.
 
         If that is above `most`, no time passes. An earlier time counts as now.
@@ -485,15 +500,15 @@ cdef class Book:
         if answer <= most and not isnan(at):
             self.pass_to(at, True)
         if is_news:
-            self.take(name, self.known[name], outcome)
+            self.take(name, self.known[name], outcome, weight)
         return answer
 
-    cpdef str update(self, object name, double outcome, double at):
+    cpdef str update(self, object name, double outcome, double at, double weight=1.0):
         """Take one outcome, at a time or NaN; return "applied" or "repeated".
 
         Any other answer is raised, and changes nothing.
         """
-        cdef int answer = self.observe_one(name, outcome, at, REPEATED)
+        cdef int answer = self.observe_one(name, outcome, at, REPEATED, weight)
         if answer <= REPEATED:
             return "applied" if answer == APPLIED else "repeated"
         raise self.refusal(name, outcome, answer)
@@ -515,7 +530,7 @@ cdef class Book:
         first, second = self.rule.shown(before), self.rule.shown(y)
         return RoundError(f"id {name!r} had the outcome {first!r}, and now gets {second!r}", word)
 
-    def observe(self, list names not None, outcomes, at=None, bint only_news=False):
+    def observe(self, list names not None, outcomes, at=None, bint only_news=False, weights=None):
         """Take outcomes that arrive together, whatever their order; return what becomes of each.
 
         `at` is one time for all, or one a row: rows are then taken in order of time. An id that
@@ -525,7 +540,9 @@ cdef class Book:
         cdef Py_ssize_t i, start, size = len(names)
         answers = np.empty(size, dtype=np.uint8)
         if not isinstance(at, np.ndarray):
-            self.observe_together(names, outcomes, answers, NAN if at is None else at, only_news)
+            self.observe_together(
+                names, outcomes, answers, NAN if at is None else at, only_news, weights
+            )
             return answers
         at = np.maximum(at, self.now)  # so that all that count as now are taken together
         order = at.argsort(kind="stable")
@@ -538,7 +555,7 @@ cdef class Book:
             found = np.empty(i - start, dtype=np.uint8)
             self.observe_together(
                 [names[row] for row in rows.tolist()], outcomes[rows], found, times[start],
-                only_news,
+                only_news, None if weights is None else weights[rows],
             )
             answers[rows] = found
             start = i
@@ -546,20 +563,23 @@ cdef class Book:
 
     def observe_together(
         self, list names not None, const double[::1] outcomes, unsigned char[::1] answer, double at,
-        bint only_news,
+        bint only_news, const double[::1] weights,
     ):
         """Take outcomes that arrive at one time; `answer` takes what becomes of each."""
         cdef Py_ssize_t i, count = 0
         cdef list rounds = [], keys
         cdef Round r
         cdef Py_ssize_t[::1] of
+        cdef double weighed, weighings
         cdef int word
         if at < self.now:
             at = self.now
         if not only_news and not isnan(at):
             self.pass_to(at, True)
         if len(names) == 1:
-            answer[0] = self.observe_one(names[0], outcomes[0], at, APPLIED)
+            answer[0] = self.observe_one(
+                names[0], outcomes[0], at, APPLIED, 1.0 if weights is None else weights[0]
+            )
             return
         rows = np.empty(len(names), dtype=np.intp)
         of = rows
@@ -578,8 +598,11 @@ cdef class Book:
         if rounds and not isnan(at):
             self.pass_to(at, True)
         of = rows
+        weighed, weighings = self.weighed, self.weighings
+        if weights is not None and rounds:
+            self.start_weighing()
         if self.has_deadlines:
-            rows, rounds = self.note(names, outcomes, rows, rounds)
+            rows, rounds = self.note(names, outcomes, rows, rounds, weights)
             of = rows
         if not rounds:
             return
@@ -589,49 +612,124 @@ cdef class Book:
             for r in rounds:
                 r.told().arrived = self.now
         keys = [names[of[i]] for i in range(of.shape[0])]
-        self.learn(keys, rounds, np.asarray(outcomes)[rows], order)
+        if self.weighings >= 0.0:
+            in_turn = rows[order]
+            for i in range(len(rounds)):
+                self.weigh(rounds[i], 1.0 if weights is None else weights[in_turn[i]])
+        try:
+            self.learn(keys, rounds, np.asarray(outcomes)[rows], order)
+        except BaseException:
+            self.weighed, self.weighings = weighed, weighings
+            for r in rounds:
+                if weight_of(r) != 1.0:
+                    r.story.weight = 1.0
+            raise
 
-    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds):
+    cdef tuple note(
+        self, list names, const double[::1] outcomes, rows, list rounds, const double[::1] weights
+    ):
         """Note outcomes of rounds that wait for their deadlines; return the rows of the others."""
         cdef const Py_ssize_t[::1] of = rows
         cdef list over = []
         cdef Py_ssize_t i
         for i in range(of.shape[0]):
             if (<Round>rounds[i]).is_held():
-                self.take(names[of[i]], rounds[i], outcomes[of[i]])
+                self.take(
+                    names[of[i]], rounds[i], outcomes[of[i]],
+                    1.0 if weights is None else weights[of[i]],
+                )
             else:
                 over.append(i)
         return rows[over], [rounds[i] for i in over]
 
-    cdef int take(self, object key, Round r, double outcome) except -1:
+    cdef int take(self, object key, Round r, double outcome, double weight) except -1:
         """Note the outcome of a round until its deadline, or learn it if that is over."""
         if isfinite(self.now):
             r.told().arrived = self.now
         if not r.is_held():
-            return self.learn_one(key, r, outcome)
+            return self.learn_weighed(key, r, outcome, weight)
+        self.weigh(r, weight)
         r.told().outcome = outcome
         if not isnan(self.silence):
             self.rule.observed(r, self.now)
         return 0
 
-    def learn_unnamed(self, double outcome):
+    def learn_unnamed(self, double outcome, double weight=1.0):
         """Learn the outcome of the round without an id."""
         cdef Round r = self.unnamed
         self.known[r] = r
         self.nameless += 1
         try:
-            self.learn_one(r, r, outcome)
+            self.learn_weighed(r, r, outcome, weight)
         except BaseException:
             del self.known[r]
             self.nameless -= 1
             raise
         self.unnamed = None
 
+    # -- weights --------------------------------------------------------------------------------
+
+    cdef int start_weighing(self) except -1:
+        """Count the weights of outcomes from now on: 1 for each that was learned before."""
+        if self.weighings < 0.0:
+            self.weighed = self.weighings = <double>self.rule.learned
+        return 0
+
+    cdef double beside_mean(self, double weight) except -1.0:
+        """Return a weight, divided by the mean of those of all outcomes known so far, and cut.
+
+        One that was not given is 1. So as long as none was given there is nothing to divide by.
+        """
+        if weight == 0.0 or (weight == 1.0 and self.weighings < 0.0):
+            return weight
+        self.start_weighing()
+        self.weighed += weight
+        self.weighings += 1.0
+        return min(HEAVIEST, weight * self.weighings / self.weighed)
+
+    cdef int weigh(self, Round r, double weight) except -1:
+        """Let a round know how much its outcome teaches, which is known from now on."""
+        weight = self.beside_mean(weight)
+        if weight != weight_of(r):
+            r.told().weight = weight
+        return 0
+
+    cdef int learn_weighed(self, object key, Round r, double outcome, double weight) except -1:
+        """Learn an outcome that becomes known, and counts, now."""
+        cdef double weighed = self.weighed, weighings = self.weighings
+        if weight == 1.0 and weighings < 0.0:
+            return self.learn_one(key, r, outcome)
+        self.weigh(r, weight)
+        try:
+            return self.learn_one(key, r, outcome)
+        except BaseException:
+            self.weighed, self.weighings = weighed, weighings
+            r.told().weight = 1.0
+            raise
+
+    def learn_step(self, double outcome, double weight=1.0):
+        """Learn the outcome of a round without an id that the rule itself keeps."""
+        cdef double weighed = self.weighed, weighings = self.weighings
+        try:
+            self.rule.finish_step(outcome, self.beside_mean(weight))
+        except BaseException:
+            self.weighed, self.weighings = weighed, weighings
+            raise
+
     # -- learning -------------------------------------------------------------------------------
+
+    cdef bint is_overtaken(self, Round r) except -1:
+        """Whether a round without an id, which is shown with its outcome, comes too late for that.
+
+        A later one was shown: monitors bet on rounds in their order, and do without this one.
+        """
+        return r is self.unnamed and self.watcher._last_key >= r.number
 
     cdef int learn_one(self, object key, Round r, double outcome) except -1:
         """Learn an outcome that counts now."""
-        if self.watcher is None or self.unseen is not None:
+        if weight_of(r) == 0.0:
+            self.lose(r)
+        elif self.watcher is None or self.unseen is not None or self.is_overtaken(r):
             self.rule.learn_one(r, outcome)
         else:
             before = self.watcher.mark(1)
@@ -656,10 +754,11 @@ cdef class Book:
         cdef Py_ssize_t i
         cdef const double[::1] y
         cdef const Py_ssize_t[::1] of = order
-        cdef list named = keys
+        cdef list named = keys, taught = rounds, lost = []
+        cdef Round r
         if len(rounds) == 1:
             return self.learn_one(keys[0], rounds[0], outcomes[0])
-        ordered = outcomes
+        ordered = teaching = outcomes
         before = None
         if self.watcher is not None and self.unseen is None:
             before = self.watcher.mark(len(rounds))
@@ -667,15 +766,25 @@ cdef class Book:
             ordered = outcomes[order]
             if before is not None or self.is_seen():
                 named = [keys[of[i]] for i in range(len(rounds))]
+            teaching = ordered
+        for r in rounds:
+            if weight_of(r) == 0.0:
+                lost.append(r)
+        if lost:
+            taught = [r for r in rounds if weight_of(r) != 0.0]
+            teaching = ordered[[i for i in range(len(rounds)) if weight_of(rounds[i]) != 0.0]]
         self.rule.reserve(len(rounds))
         try:
-            if before is not None:
-                self.watcher.watch(Steps(self.rule, rounds, ordered))
-            self.rule.learn(rounds, ordered)
+            if before is not None and taught:
+                self.watcher.watch(Steps(self.rule, taught, teaching))
+            if taught:
+                self.rule.learn(taught, teaching)
         except BaseException:
             if before is not None:
                 self.watcher.go_back(before)
             raise
+        for r in lost:
+            self.lose(r)
         if self.is_seen():
             y = ordered
             for i in range(len(rounds)):
@@ -686,7 +795,7 @@ cdef class Book:
         return 0
 
     cdef bint is_seen(self) noexcept:
-        """Whether somebody wants to see what is settled."""
+        """Whether settled rounds are collected."""
         return self.settled is not None or self.unseen is not None or self.record != NULL
 
     cdef int tell(self, object key, Round r, double outcome) except -1:
@@ -695,7 +804,7 @@ cdef class Book:
             r.told().outcome = outcome
         if self.settled is not None:
             self.settled.append((key, r))
-        if self.unseen is not None:
+        if self.unseen is not None and weight_of(r) != 0.0:
             self.unseen.append((r, outcome))
         if self.record != NULL and 0 <= r.number - self.first < self.recorded:
             self.record[r.number - self.first] = outcome
@@ -732,6 +841,7 @@ cdef class Book:
                 self.rule.mature(r)
                 if isnan(outcome):
                     outcome, r.story.is_silence = self.silence, True
+                    self.weigh(r, 1.0)
             if isnan(outcome):
                 continue  # it is learned when it arrives
             # Deadlines come up by time and number: what is left to order are rounds of one batch.
@@ -756,9 +866,14 @@ cdef class Book:
         cdef Event event
         cdef Round r
         cdef double known
+        if strictly and self.has_deadlines:
+            self.is_timed = True  # not a count of predictions
         while self.arrivals.is_over(now, strictly):
             key = self.arrivals.pop(&event)
             self.settle(event.when, True)
+            if type(key) is float:  # of a state: its round was done with when that was saved
+                self.count_late(event.outcome, key)
+                continue
             found, known = self.known.get(key), self.silence
             if type(found) is float:
                 known = found
@@ -767,7 +882,7 @@ cdef class Book:
                 if r.number != event.number:
                     continue  # it expired, and the id was used again
                 if r.story == NULL or isnan(r.story.outcome):
-                    self.take(key, r, event.outcome)
+                    self.take(key, r, event.outcome, weight_of(r))
                     continue
                 known = r.story.outcome
             elif key in self.gone:
@@ -777,6 +892,8 @@ cdef class Book:
 
     cdef int count_late(self, double outcome, double known) except -1:
         """Count an outcome of a table that comes when another, or the same, is known already."""
+        if isnan(known):
+            return 0  # its round expired
         self.late["repeated" if outcome == known else "conflict"] += 1
         return 0
 
@@ -787,6 +904,7 @@ cdef class Book:
     def advance(self, double now):
         """Let time pass to `now`, what is due then included; return how many were learned."""
         before = self.rule.learned
+        self.is_timed = True
         self.pass_to(now, False)
         return self.rule.learned - before
 
@@ -832,13 +950,16 @@ cdef class Book:
 
     def play(self, columns, by, list names, const double[::1] outcomes, const double[::1] made,
              const double[::1] known, const double[::1] dues, const unsigned char[::1] observes,
-             double[:, ::1] told, unsigned char[::1] answers, list opened=None):
+             double[:, ::1] told, unsigned char[::1] answers, list opened=None,
+             const double[::1] weights=None):
         """Play the rows of a table in their order, each by what was known when it was predicted.
 
         A row is predicted when it is `made`; its outcome, if it is not NaN, becomes `known` later,
         or at once if nothing says when, and counts when it is due. What is still to come at the end
         goes on waiting: the next table, or the next step, goes on as if all were one. A row that
         `observes` is not predicted: it brings the outcome of its id.
+
+        `weights` say how much each outcome teaches beside others.
 
         `told` takes in its rows predictions, expected predictions and, if there is a third, the
         estimates for ranking; `answers` what becomes of each row, and `opened` the rounds, if it
@@ -853,7 +974,8 @@ cdef class Book:
         before = None if self.watcher is None else self.watcher.copy()
         try:
             self.play_rows(
-                columns, by, names, outcomes, made, known, dues, observes, told, answers, opened
+                columns, by, names, outcomes, made, known, dues, observes, told, answers, opened,
+                weights,
             )
             self.show_unseen()
         except BaseException:
@@ -865,7 +987,7 @@ cdef class Book:
         return settled
 
     cdef int show_unseen(self) except -1:
-        """Let the watcher see what happened since it last saw something."""
+        """Show the watcher all that it has not seen yet."""
         if self.unseen:
             rounds, outcomes = zip(*self.unseen)
             self.unseen = []
@@ -875,11 +997,11 @@ cdef class Book:
     cdef int play_rows(
         self, columns, by, list names, const double[::1] outcomes, const double[::1] made,
         const double[::1] known, const double[::1] dues, const unsigned char[::1] observes,
-        double[:, ::1] told, unsigned char[::1] answers, list opened,
+        double[:, ::1] told, unsigned char[::1] answers, list opened, const double[::1] weights,
     ) except -1:
         """Play the rows of a table."""
         cdef Py_ssize_t i, size = outcomes.shape[0]
-        cdef double y
+        cdef double y, weight = 1.0
         cdef Round r
         cdef int64_t first
         cdef bint has_smooth = told.shape[0] > 2, is_late
@@ -888,6 +1010,8 @@ cdef class Book:
             if self.unseen is not None and len(self.unseen) >= PORTION:
                 self.show_unseen()
             y = outcomes[i]
+            if weights is not None:
+                weight = weights[i]
             name = None if names is None else names[i]
             is_late = observes is not None and observes[i]
             if not is_late and name is not None and name in self.known:
@@ -896,7 +1020,9 @@ cdef class Book:
             if made is not None:
                 self.pass_to(made[i], True)
             if is_late:
-                answers[i] = self.observe_one(name, y, NAN if made is None else made[i], EXPIRED)
+                answers[i] = self.observe_one(
+                    name, y, NAN if made is None else made[i], EXPIRED, weight
+                )
                 continue
             first = self.rule.begun()
             r = self.rule.begin_row(columns, by, i)
@@ -925,7 +1051,11 @@ cdef class Book:
                 self.rule.opened([r])
             if not self.has_deadlines and known is None and not isnan(y):
                 answers[i] = APPLIED
-                self.rule.learn_one(r, y)
+                self.weigh(r, weight)
+                if weight_of(r) == 0.0:
+                    self.lose(r)
+                else:
+                    self.rule.learn_one(r, y)
                 self.tell(r if name is None else name, r, y)
                 if name is not None and self.remember:
                     self.gone.pop(name, None)
@@ -945,9 +1075,11 @@ cdef class Book:
             if isnan(y):
                 continue
             if known is not None:
+                if weight != 1.0:
+                    r.told().weight = weight
                 self.arrivals.push(known[i], r.number, y, key)
             elif self.known.get(key) is r:
-                self.take(key, r, y)
+                self.take(key, r, y, weight)
                 answers[i] = APPLIED
             else:  # a count of predictions was over at once, and silence spoke first
                 self.count_late(y, self.silence)
@@ -980,15 +1112,20 @@ cdef class Book:
 
     cdef int give_up(self, object name) except -1:
         cdef Round r = self.known.pop(name)
-        if self.watcher is not None:
-            self.show_unseen()
-            self.watcher.drop([r.number])
         self.named -= 1
         self.gone[name] = None
         self.expired += 1
-        self.rule.drop(r)
+        self.lose(r)
         if len(self.gone) > self.capacity:
             self.gone.popitem(False)
+        return 0
+
+    cdef int lose(self, Round r) except -1:
+        """Drop a round, from which nothing is learned."""
+        if self.watcher is not None and r is not self.unnamed:  # which it has not seen
+            self.show_unseen()
+            self.watcher.drop([r.number])
+        self.rule.drop(r)
         return 0
 
     def expire(self, number=None, before=None):
@@ -1027,6 +1164,7 @@ cdef class Book:
         self.clear()
         self.known.update(finished)
         self.ring, self.gone = list(finished), OrderedDict.fromkeys(gone)
+        self.is_grouped = any(self.rule.group_of(each) is not None for each in rounds)
         for key, r in zip(keys, rounds, strict=True):
             if key is None:
                 key = r
@@ -1048,11 +1186,48 @@ cdef class Book:
         found = []
         for i in range(self.arrivals.count):
             event = &self.arrivals.events[i]
-            r = self.known.get(<object>event.key)
-            if isinstance(r, Round) and (<Round>r).number == event.number:
+            if self.is_coming(event):
                 found.append((event.number, <object>event.key, event.when, event.outcome))
         found.sort()
         return [each[1:] for each in found]
+
+    def coming_late(self):
+        """Return times, outcomes, and what is known already, of all else that becomes known later.
+
+        Nothing is learned of it, but time passes up to it: what is due until then is one step. NaN
+        is known of a round that expired.
+        """
+        cdef Py_ssize_t i
+        cdef double known
+        found = []
+        for i in range(self.arrivals.count):
+            event = &self.arrivals.events[i]
+            if self.is_coming(event):
+                continue
+            key, known = <object>event.key, self.silence
+            r = key if type(key) is float else self.known.get(key)
+            if type(r) is float:
+                known = r
+            elif r is not None:
+                known = (<Round>r).outcome if (<Round>r).number == event.number else NAN
+            elif key in self.gone:
+                known = NAN
+            found.append((event.when, event.outcome, known))
+        return sorted(found)
+
+    def load_late(self, times, outcomes, known):
+        """Take over what `coming_late` returned."""
+        for when, outcome, each in zip(times, outcomes, known, strict=True):
+            self.arrivals.push(when, -1, outcome, each)
+
+    cdef bint is_coming(self, const Event *event) except -1:
+        """Whether something will be learned of what becomes known."""
+        key = <object>event.key
+        r = None if type(key) is float else self.known.get(key)
+        return (
+            isinstance(r, Round) and (<Round>r).number == event.number
+            and ((<Round>r).story == NULL or isnan((<Round>r).story.outcome))
+        )
 
 
 def number_of(item):

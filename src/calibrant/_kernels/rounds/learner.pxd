@@ -11,3 +11,9 @@ cdef class Learner:
     cdef public dict _given
 
     cdef Round open_one(self, row, id, by, at, due)
+    cdef Round opened_one(self, row, name, by, double made, double end)
+    cdef object update_one(self, outcome, id, at, weight)
+    cdef object updated(self, name, double y, double time, double weight)
+    cdef double weight_of(self, weight) except? -1.0
+    cdef object weights_of(self, weights, Py_ssize_t size)
+    cdef int check_is_weighted(self) except -1

@@ -42,6 +42,7 @@ class Learner:
         at: Any = ...,
         due: Any = ...,
         opened: list[Any] | None = ...,
+        weights: Any = ...,
     ) -> Floats: ...
     def _play_table(
         self,
@@ -56,11 +57,26 @@ class Learner:
         is_dated: bool = ...,
         smooth: bool = ...,
         opened: list[Any] | None = ...,
-    ) -> tuple[Floats, Floats]: ...
+        weights: Any = ...,
+    ) -> tuple[Floats, Floats, Floats, Floats | None]: ...
     def _all_or_nothing(self, body: Callable[[], T]) -> T: ...
-    def update(self, outcome: Any, *, id: Id | None = ..., at: Time | None = ...) -> str | None: ...  # noqa: A002
+    @property
+    def _is_weighed(self) -> bool: ...
+    def update(
+        self,
+        outcome: Any,
+        *,
+        id: Id | None = ...,  # noqa: A002
+        at: Time | None = ...,
+        weight: float | None = ...,
+    ) -> str | None: ...
     def update_many(
-        self, outcomes: Any, *, ids: Sequence[Id] | npt.NDArray[Any], at: Any = ...
+        self,
+        outcomes: Any,
+        *,
+        ids: Sequence[Id] | npt.NDArray[Any],
+        at: Any = ...,
+        weights: npt.ArrayLike | None = ...,
     ) -> npt.NDArray[np.str_]: ...
     def advance(self, now: Time) -> int: ...
     def expire(self, *, older_than: int | None = ..., before: Time | None = ...) -> list[Id]: ...

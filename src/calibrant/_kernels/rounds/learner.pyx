@@ -1,10 +1,12 @@
-"""A rule, its book and whoever watches, behind the verbs that all recalibrators share."""
+"""A rule with its book and its monitor, behind the methods that all recalibrators share."""
 
 from libc.math cimport NAN, isnan
 
 import numpy as np
 
-from calibrant._checks import as_listed, check_integer, check_same_length
+from calibrant._checks import as_listed, as_weights, check_integer, check_same_length, check_weight
+from calibrant._kernels.interrupts cimport hold, release
+from calibrant._kernels.interrupts import uninterrupted
 from calibrant._kernels.kernel import all_or_nothing
 from calibrant._kernels.rounds.book cimport Book, checked
 from calibrant._kernels.rounds.book import ANSWERS, checked_ids
@@ -23,7 +25,7 @@ def listed_ids(ids):
 
 
 cdef class Learner:
-    """What plays rounds: predict, wait, observe, learn."""
+    """The life of a round: predict, wait, observe, learn."""
 
     def __cinit__(self, *args, **kwargs):
         self._rule, self._book = Rule.__new__(Rule), Book.__new__(Book)
@@ -45,18 +47,18 @@ cdef class Learner:
 
     @property
     def pending(self):
-        """How many predictions wait for their outcomes."""
+        """The number of pending predictions."""
         return len(self._book)
 
     @property
     def expired(self):
-        """How many predictions with an id were given up before their outcome came."""
+        """The number of predictions with an id that expired before their outcome arrived."""
         return self._book.expired
 
     # -- predictions ----------------------------------------------------------------------------
 
     def _predict(self, row, id=None, by=None, at=None, due=None):
-        """Predict a row, and open a round that waits for its outcome."""
+        """Predict a row, and open a round."""
         cdef Book book = self._book
         cdef double made
         if id is None and by is None and at is None and due is None and self.is_plain:
@@ -97,15 +99,25 @@ cdef class Learner:
                 book.is_timed = at is not None
                 if at is None:
                     made = NAN
-            r = book.open_one(row, name, by, made, end)
-            if name is None:
-                self._rule.forget_step()
-            return r
+            if not book.is_held(by):
+                return self.opened_one(row, name, by, made, end)
+            hold()
+            try:
+                return self.opened_one(row, name, by, made, end)
+            finally:
+                release()
         finally:
             book.release()
 
+    cdef Round opened_one(self, row, name, by, double made, double end):
+        """Open a round that was checked."""
+        cdef Round r = self._book.open_one(row, name, by, made, end)
+        if name is None:
+            self._rule.forget_step()
+        return r
+
     def _predict_many(self, rows, ids=None, by=None, at=None, due=None):
-        """Predict rows as things stand now; those with ids wait for their outcomes."""
+        """Predict rows from the current state; those with ids stay pending."""
         return self._rule.answers(self._open(rows, ids, by, at, due))
 
     def _open(self, rows, ids=None, by=None, at=None, due=None):
@@ -128,23 +140,26 @@ cdef class Learner:
             )
             if book.refuse and names is not None:
                 book.check_room(size, made[0] if made is not None and size else NAN)
-            return book.open(rows, names, by, made, dues)
+            book.is_held(by)
+            with uninterrupted:
+                return book.open(rows, names, by, made, dues)
 
     # -- tables ---------------------------------------------------------------------------------
 
-    def _play(self, rows, outcomes, by=None, *, at=None, due=None, opened=None):
+    def _play(self, rows, outcomes, by=None, *, at=None, due=None, opened=None, weights=None):
         """Predict row after row, each outcome being known at once; all or nothing.
 
-        `outcomes` are numbers, NaN for none. Returns the predictions; with a list for the rounds that
-        are `opened` meanwhile, what `predict_many` returns of them.
+        `outcomes` are numbers, NaN for none, and `weights` how much each teaches. Returns the
+        predictions; with a list for the rounds that are `opened` meanwhile, what `predict_many`
+        returns of them.
         """
         size = len(outcomes)
 
         def body():
-            told, _ = self._play_table(
+            told, *_ = self._play_table(
                 rows, outcomes, by, at=None if at is None else times_or_one(at, size),
                 due=None if due is None else times_or_one(due, size, "due"),
-                is_dated=self._book.policy.is_dated(at), opened=opened,
+                is_dated=self._book.policy.is_dated(at), opened=opened, weights=weights,
             )
             if opened is None:
                 return told[0]
@@ -155,14 +170,15 @@ cdef class Learner:
         return self._all_or_nothing(body)
 
     def _play_table(self, rows, outcomes, by=None, *, at=None, known=None, due=None, ids=None,
-                    bint is_dated=False, bint smooth=False, opened=None):
+                    bint is_dated=False, bint smooth=False, opened=None, weights=None):
         """Predict row after row from what is known by then: from `known` on, or at once.
 
         Times and `outcomes` are numbers, NaN for none; `is_dated` says whether times are dates.
         What is still to come at the end waits here, and the next table goes on from there as if
         both were one; rows with `ids` wait under these. Bad rows change nothing; it is not for this
-        to go back where it is interrupted. Returns what was told of the rows, and the outcomes that
-        counted: what was settled, and what is known by their deadlines of rows that still wait.
+        to go back where it is interrupted. Returns what was told of the rows; the outcomes that
+        counted: what was settled, and what is known by their deadlines of rows that still wait; when
+        rows were predicted, by the clock or counted from the first; and their deadlines, if any.
         """
         cdef Book book = self._book
         policy = book.policy
@@ -176,10 +192,12 @@ cdef class Learner:
             if names is not None:
                 check_same_length("ids", len(names), "scores", size)
                 book.check_new_ids(names)
+            weights = self.weights_of(weights, size)
             if not isnan(book.silence):
                 policy.check_all_whole(outcomes)
+            rounds = self._rule.rounds
             made, dues = policy.times(
-                size, at, due, book.now, book.is_timed, self._rule.rounds, is_dated
+                size, at, due, book.now, book.is_timed, rounds, is_dated
             )
             told = np.empty((3 if smooth else 2, size))
             expired = book.expired
@@ -191,7 +209,7 @@ cdef class Learner:
             settled = book.play(
                 list(rows) if rows.ndim > 1 else rows.tolist(),
                 None if by is None else as_listed(by, "by", "names"), names, outcomes, made,
-                known, dues, None, told, np.empty(size, dtype=np.uint8), opened,
+                known, dues, None, told, np.empty(size, dtype=np.uint8), opened, weights,
             )
             is_open = np.isnan(settled)
             if known is not None and size:
@@ -199,7 +217,9 @@ cdef class Learner:
                 is_open &= ~np.isnan(known) if isnan(book.silence) else known <= dues
             if book.expired > expired:
                 is_open &= [book.round_of(name) is not None for name in names]
-        return told, np.where(is_open, outcomes, settled)
+        if made is None:
+            made, dues = np.arange(float(size)), None if dues is None else dues - rounds
+        return told, np.where(is_open, outcomes, settled), made, dues
 
     def _all_or_nothing(self, body):
         """Return what the body returns; if it is interrupted or fails, nothing of it was done."""
@@ -225,18 +245,50 @@ cdef class Learner:
 
     # -- outcomes -------------------------------------------------------------------------------
 
-    def update(self, outcome, *, id=None, at=None):
-        """Learn an outcome: of the last prediction without an id, or of an id's.
+    cdef double weight_of(self, weight) except? -1.0:
+        """Return a weight as a number; 1 if none is given."""
+        if weight is None:
+            return 1.0
+        self.check_is_weighted()
+        return check_weight(weight)
 
-        With an id it returns "applied", or "repeated" if the id had this outcome before. One that
-        contradicts an earlier outcome, or whose id does not wait, raises a `RoundError`. `at` says
-        when it arrived.
-        """
-        cdef Book book = self._book
-        cdef double y = self._rule.outcome_of(outcome), time = NAN
-        if id is None and self.is_plain and book.unnamed is None and at is None:
-            self._rule.finish_step(y)
+    cdef object weights_of(self, weights, Py_ssize_t size):
+        """Return weights as numbers, one an outcome; None if none are given."""
+        if weights is None:
             return None
+        self.check_is_weighted()
+        return as_weights(weights, size)
+
+    cdef int check_is_weighted(self) except -1:
+        """Refuse weights where no rule takes them."""
+        if not self._rule.is_weighted:
+            raise ValueError(f"{type(self).__name__} takes no weights: all outcomes count alike")
+        return 0
+
+    @property
+    def _is_weighed(self):
+        """Whether any outcome had a weight so far."""
+        return self._book.weighings >= 0.0
+
+    def update(self, outcome, *, id=None, at=None, weight=None):
+        """Learn the outcome of the last prediction without an id, or of the prediction of an id.
+
+        With an id, it returns "applied", or "repeated" if the id had this outcome before. An
+        outcome that contradicts an earlier one, or whose id is not pending, raises a `RoundError`.
+        `at` is its time of arrival. `weight` is its weight relative to other outcomes, 1 by
+        default: weights are divided by their mean so far, and clipped at 5. With weight 0, nothing
+        is learned.
+        """
+        return self.update_one(outcome, id, at, weight)
+
+    cdef object update_one(self, outcome, id, at, weight):
+        cdef Book book = self._book
+        cdef double y = self._rule.outcome_of(outcome), time = NAN, share
+        if id is None and self.is_plain and book.unnamed is None and at is None:
+            if weight is None and book.weighings < 0.0:
+                self._rule.finish_step(y, 1.0)
+                return None
+        share = self.weight_of(weight)
         if not isnan(book.silence):
             book.policy.check_whole(y)
         name = None if id is None else checked(id)
@@ -244,37 +296,45 @@ cdef class Learner:
             time = time_of(at)
         book.acquire()
         try:
-            if name is None:
-                self._update_unnamed(y)
-                return None
-            if at is not None:
+            if at is not None and name is not None:
                 book.policy.check_timed(book.is_timed)
-            return book.update(name, y, time)
+            if not book.is_held(None):
+                return self.updated(name, y, time, share)
+            hold()
+            try:
+                return self.updated(name, y, time, share)
+            finally:
+                release()
         finally:
             book.release()
 
-    def _update_unnamed(self, double y):
+    cdef object updated(self, name, double y, double time, double weight):
+        """Learn an outcome that was checked."""
+        if name is not None:
+            return self._book.update(name, y, time, weight)
+        self._update_unnamed(y, weight)
+
+    def _update_unnamed(self, double y, double weight=1.0):
         """Learn the outcome of the last prediction without an id."""
         cdef Book book = self._book
         cdef Round r = book.unnamed
         if r is None:
             if not self._rule.is_stepwise:
                 raise ValueError(NONE_WAITS)
-            self._rule.finish_step(y)
+            book.learn_step(y, weight)
             return
-        book.learn_unnamed(y)
+        book.learn_unnamed(y, weight)
 
-    def update_many(self, outcomes, *, ids, at=None):
-        """Learn outcomes that came together, by id; return what became of each.
+    def update_many(self, outcomes, *, ids, at=None, weights=None):
+        """Learn outcomes that arrived together, by id; return the answer to each.
 
-        The answers, one a row: "applied"; "repeated", if the id had this outcome before;
-        "conflict", if it had or gets another one too; "unknown"; "expired". Only rows that are
-        applied change anything, and bad input is refused as a whole. `at` says when the outcomes
-        arrived, one time for all or one a row.
+        The answers, one per row: "applied"; "repeated", if the id had this outcome before;
+        "conflict", if it had another one, or is given two; "unknown"; "expired". Only rows that are
+        applied change anything, and invalid input is refused as a whole. `at` is the time of
+        arrival, one for all or one per row. `weights` are those of the outcomes, as in `update`.
 
-        The order of the rows carries no information: every order ends in the same state. What
-        was predicted first is learned first, and predictions of one `predict_many` in an order
-        drawn at random.
+        The order of the rows does not matter: every order ends in the same state. Rounds are
+        learned in the order of their predictions, and those of one `predict_many` in random order.
 
         Examples
         --------
@@ -287,6 +347,7 @@ cdef class Learner:
         cdef Book book = self._book
         known, names = self._rule.outcomes_of(outcomes), listed_ids(ids)
         check_same_length("outcomes", len(known), "ids", len(names))
+        weights = self.weights_of(weights, len(names))
         if not isnan(book.silence):
             book.policy.check_all_whole(known)
         times = at
@@ -295,13 +356,14 @@ cdef class Learner:
         with book.lock:
             if at is not None:
                 book.policy.check_timed(book.is_timed)
-            return ANSWERS[book.observe(names, known, times)]
+            with uninterrupted:
+                return ANSWERS[book.observe(names, known, times, weights=weights)]
 
     def advance(self, now):
-        """Let time pass: learn what is due by `now`; return how many outcomes that were.
+        """Advance the clock: learn what is due by `now`; return the number of outcomes learned.
 
-        Predictions and outcomes that say when they are, ``at=...``, do this by themselves, as does
-        a prediction where deadlines count predictions. An earlier time changes nothing.
+        Predictions and outcomes with a time, ``at=...``, also advance the clock, as does each
+        prediction if deadlines count predictions. An earlier time changes nothing.
 
         Examples
         --------
@@ -317,7 +379,7 @@ cdef class Learner:
         """
         cdef Book book = self._book
         time = book.policy.time_to_advance(now, book.is_timed)
-        with book.lock:
+        with book.lock, uninterrupted:
             return book.advance(time)
 
     def expire(self, *, older_than=None, before=None):
@@ -345,7 +407,7 @@ cdef class Learner:
         """
         if (older_than is None) == (before is None):
             raise ValueError("expire() takes older_than, an integer, or before, a time")
-        with self._book.lock:
+        with self._book.lock, uninterrupted:
             if before is not None:
                 return self._book.expire(before=time_of(before, "before"))
             age = check_integer("older_than", older_than, 0)
@@ -367,5 +429,5 @@ cdef class Learner:
         (1, 0)
         >>> _ = recalibrator.predict(0.2, id="a")
         """
-        with self._book.lock:
+        with self._book.lock, uninterrupted:
             return self._book.forget()

@@ -10,6 +10,7 @@ cdef struct Story:
     double outcome                    # what is known of it
     double arrived                    # when that became known
     double smooth                     # the estimate for ranking, if it was asked for
+    double weight                     # how much its outcome teaches: beside the mean of those known
     void *pending                     # what the silence model keeps of it; NULL without
     bint is_held                      # does its outcome wait for the deadline?
     bint is_silence                   # is its outcome that no news came?
@@ -39,6 +40,11 @@ cdef class StagedRound(Round):
     cdef readonly int64_t group       # the number of its group
     cdef readonly tuple rounds        # what each stage keeps; the last one makes the prediction
     cdef readonly object estimate     # what the group predicted in between; None without
+
+
+cdef inline double weight_of(Round r) noexcept nogil:
+    """Return how much the outcome of a round teaches, where most teach 1."""
+    return 1.0 if r.story == NULL else r.story.weight
 
 
 cdef tuple companies(list rounds)

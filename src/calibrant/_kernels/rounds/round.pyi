@@ -17,6 +17,7 @@ class Round:
     outcome: float
     arrived: float
     smooth: float
+    weight: float
     @property
     def raw(self) -> float: ...
     @property

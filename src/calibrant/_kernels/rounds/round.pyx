@@ -16,6 +16,7 @@ from calibrant._kernels.draws cimport scramble
 
 cdef Story NOTHING
 NOTHING.at = NOTHING.due = NOTHING.outcome = NOTHING.arrived = NOTHING.smooth = NAN
+NOTHING.weight = 1.0
 NOTHING.pending = NULL
 NOTHING.is_held = NOTHING.is_silence = False
 
@@ -54,10 +55,12 @@ cdef class Round:
         return self.story.at == other.story.at
 
     def join(self, Round whole not None):
-        """Wait together with others as the round does that this is a part of."""
+        """Wait together with others, and teach as much, as the round does that this is a part of."""
         self.batch, self.is_shared = whole.batch, whole.is_shared
         if whole.story != NULL and not isnan(whole.story.at):
             self.told().at = whole.story.at
+        if weight_of(whole) != 1.0:
+            self.told().weight = whole.story.weight
 
     @property
     def at(self):
@@ -86,6 +89,15 @@ cdef class Round:
     @arrived.setter
     def arrived(self, double arrived):
         self.told().arrived = arrived
+
+    @property
+    def weight(self):
+        """How much its outcome teaches; where that is not known yet, the weight as it was given."""
+        return weight_of(self)
+
+    @weight.setter
+    def weight(self, double weight):
+        self.told().weight = weight
 
     @property
     def smooth(self):

@@ -8,6 +8,8 @@ from calibrant._kernels.rounds.round cimport Round
 cdef class Rule:
     cdef readonly bint is_stepwise    # does it keep a round without an id itself, for speed?
     cdef readonly bint is_watched     # does it want to know which rounds wait?
+    cdef readonly bint is_compiled    # does no Python code run in a step without a group?
+    cdef readonly bint is_weighted    # does the weight of a round say how much its outcome teaches?
 
     cpdef object check(self, rows, by)
     cpdef object check_one(self, row, by)
@@ -35,5 +37,5 @@ cdef class Rule:
     cpdef double outcome_of(self, outcome) except? -1.0
     cpdef object outcomes_of(self, outcomes)
     cdef double step(self, object row) except? -1.0
-    cdef int finish_step(self, double outcome) except -1
+    cdef int finish_step(self, double outcome, double weight) except -1
     cdef int forget_step(self) except -1

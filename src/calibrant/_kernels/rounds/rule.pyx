@@ -1,8 +1,8 @@
 """What a round is to the one who predicts it: every capability is a rule beside the one book.
 
-A rule knows no id. The book asks it to begin rounds, and hands them back with their outcomes when
+A rule has no ids. The book has it begin rounds, and hands them back with their outcomes when
 these count: how long that takes, and in which order, is the book's business. Only what silence says
-before a deadline is told times (`wait`, `observed`, `mature`, `refit`).
+before a deadline is given times (`wait`, `observed`, `mature`, `refit`).
 """
 
 from libc.stdint cimport int64_t
@@ -62,7 +62,10 @@ cdef class Rule:
         raise NotImplementedError
 
     cpdef object learn(self, list rounds, outcomes):
-        """Learn outcomes that count together, in this order; all or none."""
+        """Learn outcomes that count together, in this order; all or none.
+
+        If the rule `is_weighted`, a round says how much its outcome teaches (`weight_of`).
+        """
         raise NotImplementedError
 
     cpdef object learn_one(self, Round r, double outcome):
@@ -94,8 +97,8 @@ cdef class Rule:
         """Predict a row; an earlier such round without an outcome is given up."""
         raise NotImplementedError
 
-    cdef int finish_step(self, double outcome) except -1:
-        """Learn the outcome of the last `step`."""
+    cdef int finish_step(self, double outcome, double weight) except -1:
+        """Learn the outcome of the last `step`, which teaches so much."""
         raise NotImplementedError
 
     cdef int forget_step(self) except -1:
@@ -147,5 +150,5 @@ cdef class Rule:
         return outcome
 
     cpdef object events(self, list rounds, outcomes):
-        """Return what a watcher is told of outcomes: those of the events that predictions are of."""
+        """Return the outcomes of the predicted events, for a monitor."""
         return outcomes

@@ -19,6 +19,18 @@ class RoundError(ValueError):
     """An outcome that cannot be learned: it contradicts an earlier one, or its id is not waiting.
 
     `answer` says which: "conflict", "unknown" or "expired".
+
+    Examples
+    --------
+    >>> from calibrant import Recalibrator
+    >>> from calibrant.rounds import RoundError
+    >>> recalibrator = Recalibrator()
+    >>> _ = recalibrator.predict(0.9, id="a"), recalibrator.update(1, id="a")
+    >>> try:
+    ...     recalibrator.update(0, id="a")
+    ... except RoundError as error:
+    ...     print(error.answer)
+    conflict
     """
 
     def __init__(self, message: str, answer: str) -> None:
@@ -87,7 +99,7 @@ class Settled:
 
 
 class Steps:
-    """What whoever watches is shown: predictions that wait from now on, and outcomes, in order.
+    """What a watcher is shown: predictions that wait from now on, and outcomes, in order.
 
     Attributes
     ----------

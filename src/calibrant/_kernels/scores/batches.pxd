@@ -22,7 +22,9 @@ cdef struct Rows:
     double *u                       # log s
     double *v                       # -log(1 - s)
     double *y                       # the outcome
-    double *base                    # what offsets are added to; then the new means
+    double *w                       # and its weight
+    double *x                       # the logit of the score, u + v
+    double *base                    # the odds of a 0 that offsets multiply; then the new means
     double least                    # no expert says less, or more than 1 - least
 
 
@@ -36,6 +38,9 @@ cdef struct Misses:
     double keep                     # of the weights, the share that does not return to the prior
     double dispersed                # so many outcomes count for one
     double likelihood               # the logarithm of what the mixture's counts for
+    double change                   # the probability that the world changed
+    double fit_power                # to which likelihoods of known outcomes count
+    double fitted                   # if there may be a change, the same of how the mixture fits now
 
 
 cdef void batches_start(BatchState *state) noexcept nogil
@@ -43,16 +48,18 @@ cdef double dispersion(const BatchState *state, double size) noexcept nogil
 cdef void batches_count(
     BatchState *state, const double *residual, const double *variance, double size
 ) noexcept nogil
-cdef double changed(double surprise) noexcept nogil
+cdef double changed(const BatchState *state, double squares) noexcept nogil
 cdef void misses_start(Misses *misses) noexcept nogil
-cdef void misses_add(Misses *misses, const double *predicted, double mean, double y) noexcept nogil
+cdef void misses_add(
+    Misses *misses, const double *predicted, double mean, double y, double weight
+) noexcept nogil
 cdef int rows_start(Rows *rows, Py_ssize_t count) noexcept nogil
 cdef void rows_free(Rows *rows) noexcept nogil
-cdef void rows_set(Rows *rows, Py_ssize_t i, double s, double y) noexcept nogil
+cdef void rows_set(Rows *rows, Py_ssize_t i, double s, double y, double weight) noexcept nogil
 cdef void batch_learn(
     SharpState *state, BatchState *batches, Rows *rows, Misses *misses, int64_t learned,
     bint is_revised,
 ) noexcept nogil
 cdef double batch_level(const SharpState *state) noexcept nogil
-cdef void batch_line(SharpState *state, const Rows *rows, double *line) noexcept nogil
-cdef const double *batch_means(SharpState *state, const Rows *rows) noexcept nogil
+cdef void batch_line(const SharpState *state, Rows *rows, double *line) noexcept nogil
+cdef const double *batch_means(const SharpState *state, Rows *rows) noexcept nogil

@@ -15,12 +15,20 @@ weights would return to their prior as often. So a batch of n outcomes is learne
    disp(n).
 3. Every expert fits the batch at once: a maximum a posteriori fit of all outcomes with the past as a
    Gaussian, which is forgotten once, by 1 - (1 - f)^n.
-4. If the batch is a surprise, Z = R^2 / disp(n) > TRIGGER for the mixture's mean and the dispersion
-   before it, what the experts predicted says little about who is right now. With odds of CHANCE
-   e^((Z - TRIGGER) / 2), and surely after the first batch, weights are the prior times how well each
-   expert fits the batch now: the likelihood less half a logarithm of n for each parameter (Schwarz
-   1978), to the power 1 / (HALF disp(n)).
-5. Weights return to their prior as for so many outcomes, but at most by RETURN.
+4. If the batch is a surprise, what the experts predicted says little about who is right now. With
+   R of the mixture's mean, and the dispersion before the batch, which k batches tell, its prior
+   among them, R / sqrt(disp(n)) would be about Student's t with k degrees of freedom, and Z = (k + 1)
+   log(1 + R^2 / (k disp(n))) is how unlikely it is; R^2 / disp(n) where k is large. With odds of CHANCE
+   e^((Z - TRIGGER) / 2) if Z > TRIGGER, and surely after the first batch, weights are their home times
+   how well each expert fits the batch now: the logarithm of the likelihood less one for each
+   parameter (Akaike 1974), for what counts is the next batch; to the power 1 / (HALF disp(n)).
+5. Weights return to their home as for so many outcomes, but at most by RETURN. The home is the prior
+   of the mixture, but the identity has only ENOUGH / (ENOUGH + n) of its part: what a fit to a batch
+   costs falls with n, and in a world that drifts it takes many batches until predictions have told
+   that the scores are wrong.
+
+Outcomes may have weights: likelihoods are raised to them, in 2 and 4, and fits count each outcome so
+many times. What a batch has in common, and whether it is a surprise, is about outcomes as they are.
 
 How batches follow one another is for `levels.pyx`.
 
@@ -45,28 +53,31 @@ import numpy as np
 
 from calibrant._kernels.functions cimport exp, log, log1p, pow
 from calibrant._kernels.saved import SLACK
-from calibrant._kernels.scores.mixing cimport curvature, evidence_settle, evidence_start, within
+from calibrant._kernels.scores.mixing cimport (
+    Evidence, curvature, evidence_add, evidence_settle, evidence_start, within,
+)
 from calibrant._kernels.scores.sharp cimport (
     ALL_BINS, BETA_FORGETS, BETAS, BIN_FORGETS, BINS, EXPERTS, FLAT, GRIDS, MEMORIES,
-    OFFSET_FORGETS, OFFSETS, PLATT_FORGETS, PLATTS, PRIORS, SharpState, View, sharp_count,
-    sharp_view_at,
+    OFFSET_FORGETS, OFFSETS, PLATT_FORGETS, PLATTS, PRIOR, PRIORS, SharpState, sharp_count,
 )
 from calibrant._kernels.tally cimport bin_of
 
 # The parts of BatchState, which is nothing but doubles: their names and sizes, in its order.
 BATCH_PARTS = {"spread": EXPERTS, "batches": 1, "batched": 1, "batch_prior": 1}
 
-cdef double FADE = 0.85             # what a batch leaves of those before it in the dispersion
+cdef double FADE = 0.95             # what a batch leaves of those before it in the dispersion
 cdef double RHO = 0.005             # what two outcomes of a batch have in common at first
 cdef double FIRST = 2.0             # for how many batches that counts
-cdef double TRIGGER = 6.0           # squared misses above this are a surprise
+cdef double TRIGGER = 6.0           # Z above this is a surprise
 cdef double CHANCE = 0.05           # odds of a change where it begins
-cdef double RETURN = 0.03            # the most that a batch returns
+cdef double RETURN = 0.01            # the most that a batch returns
+cdef double ENOUGH = 500.0          # a batch of so many leaves the identity half of its prior
 cdef double HALF = 4.0              # how much less a fit to known outcomes counts than a prediction
 cdef double STEP = 1.5              # the longest step of a fit in any parameter
 cdef double CLOSE = 0.05            # a last step shorter than this leaves an error of its square
 cdef int STEPS = 8                  # of a fit, at the most
 cdef double PRECISION = 10.0        # of the prior of slope and offset of a whole batch
+cdef double FARTHEST = 700.0        # no log odds count as farther from 0: e^700 is finite
 
 cdef double[EXPERTS] SIZES           # parameters of each expert; those of bins depend on the batch
 SIZES[:] = [0] + [2] * PLATTS + [1] + [3] * (OFFSETS - 1) + [3] * BETAS + [0] * (GRIDS * MEMORIES)
@@ -100,7 +111,9 @@ cdef void misses_start(Misses *misses) noexcept nogil:
     evidence_start(&misses.evidence, EXPERTS)
 
 
-cdef void misses_add(Misses *misses, const double *predicted, double mean, double y) noexcept nogil:
+cdef void misses_add(
+    Misses *misses, const double *predicted, double mean, double y, double weight
+) noexcept nogil:
     """Count an outcome of which experts `predicted` that, and the mixture this mean."""
     cdef Py_ssize_t i
     misses.missed += y - mean
@@ -108,7 +121,7 @@ cdef void misses_add(Misses *misses, const double *predicted, double mean, doubl
     for i in range(EXPERTS):
         misses.residual[i] += y - predicted[i]
         misses.variance[i] += predicted[i] * (1.0 - predicted[i])
-    sharp_count(&misses.evidence, predicted, mean, y)
+    sharp_count(&misses.evidence, predicted, mean, y, weight)
 
 
 cdef void batches_count(
@@ -143,17 +156,18 @@ def check_batches(parts, double learned, double smallest=SMALLEST_BATCH):
 cdef int rows_start(Rows *rows, Py_ssize_t count) noexcept nogil:
     """Make room for the rows of a batch; -1 when there is no memory."""
     rows.count = count
-    rows.s = <double *>malloc(5 * count * sizeof(double))
+    rows.s = <double *>malloc(7 * count * sizeof(double))
     if rows.s == NULL:
         return -1
     rows.u, rows.v, rows.y = rows.s + count, rows.s + 2 * count, rows.s + 3 * count
-    rows.base = rows.s + 4 * count
+    rows.x, rows.base, rows.w = rows.s + 4 * count, rows.s + 5 * count, rows.s + 6 * count
     return 0
 
 
-cdef void rows_set(Rows *rows, Py_ssize_t i, double s, double y) noexcept nogil:
-    """Fill in a row: its score as a probability, and its outcome."""
-    rows.s[i], rows.u[i], rows.v[i], rows.y[i] = s, log(s), -log1p(-s), y
+cdef void rows_set(Rows *rows, Py_ssize_t i, double s, double y, double weight) noexcept nogil:
+    """Fill in a row: its score as a probability, its outcome and the weight of it."""
+    rows.s[i], rows.u[i], rows.v[i], rows.y[i], rows.w[i] = s, log(s), -log1p(-s), y, weight
+    rows.x[i] = rows.u[i] + rows.v[i]
     rows.least = min(rows.least, min(s, 1.0 - s))
 
 
@@ -163,6 +177,11 @@ cdef void rows_free(Rows *rows) noexcept nogil:
 
 cdef inline double sigmoid(double x) noexcept nogil:
     return 1.0 / (1.0 + exp(-x))
+
+
+cdef inline double against(double x) noexcept nogil:
+    """Return the odds of a 0 where the log odds of a 1 are x; no two of them multiply to NaN."""
+    return exp(-min(max(x, -FARTHEST), FARTHEST))
 
 
 cdef inline double forgotten(double forget, Py_ssize_t count) noexcept nogil:
@@ -175,124 +194,144 @@ cdef inline double cut_to(double step) noexcept nogil:
     return STEP / step if step > STEP else 1.0
 
 
+# Sums over a batch are in variables of their own: what is written through a pointer might be a row.
+
+
 cdef void fit_line(
     double *a, double *A, const Rows *rows, const double *x, double keep, double flat, double least
 ) noexcept nogil:
     """Fit sigmoid(a x + b) to a batch; a and A are those of the past, and then the new ones."""
     cdef double A0 = keep * A[0] + (1.0 - keep), A1 = keep * A[1], A2 = keep * A[2] + (1.0 - keep)
-    cdef double a0 = a[0], b0 = a[1], da, db, ga, gb, det, p, h, longest
+    cdef double slope = a[0], offset = a[1], B0, B1, B2, da, db, ga, gb, det, p, h, longest
+    cdef const double *y = rows.y
+    cdef const double *w = rows.w
     cdef Py_ssize_t i
     cdef int step
     for step in range(STEPS):
-        da, db = a[0] - a0, a[1] - b0
+        da, db = slope - a[0], offset - a[1]
         ga, gb = A0 * da + A1 * db, A1 * da + A2 * db
-        A[0], A[1], A[2] = A0, A1, A2
+        B0, B1, B2 = A0, A1, A2
         for i in range(rows.count):
-            p = within(sigmoid(a[0] * x[i] + a[1]), least)
-            h = curvature(p, flat)
-            p -= rows.y[i]
+            p = within(sigmoid(slope * x[i] + offset), least)
+            h = w[i] * curvature(p, flat)
+            p = w[i] * (p - y[i])
             ga += p * x[i]
             gb += p
-            A[0] += h * x[i] * x[i]
-            A[1] += h * x[i]
-            A[2] += h
-        det = A[0] * A[2] - A[1] * A[1]
-        da, db = (A[2] * ga - A[1] * gb) / det, (A[0] * gb - A[1] * ga) / det
+            B0 += h * x[i] * x[i]
+            B1 += h * x[i]
+            B2 += h
+        det = B0 * B2 - B1 * B1
+        da, db = (B2 * ga - B1 * gb) / det, (B0 * gb - B1 * ga) / det
         longest = max(fabs(da), fabs(db))
-        a[0] -= da * cut_to(longest)
-        a[1] -= db * cut_to(longest)
+        slope -= da * cut_to(longest)
+        offset -= db * cut_to(longest)
         if longest < CLOSE:
-            return
+            break
+    a[0], a[1] = slope, offset
+    A[0], A[1], A[2] = B0, B1, B2
 
 
 cdef void fit_offset(
     double *c, double *A, const Rows *rows, double keep, double flat
 ) noexcept nogil:
-    """Fit sigmoid(base + c) to a batch."""
-    cdef double A0 = keep * A[0] + (1.0 - keep), c0 = c[0], g, p, d
+    """Fit an offset to a batch, to log odds of which `rows.base` has the odds of a 0."""
+    cdef double A0 = keep * A[0] + (1.0 - keep), offset = c[0], odds, B0, g, p, d
+    cdef double least = rows.least
+    cdef const double *y = rows.y
+    cdef const double *w = rows.w
+    cdef const double *base = rows.base
     cdef Py_ssize_t i
     cdef int step
     for step in range(STEPS):
-        A[0], g = A0, A0 * (c[0] - c0)
+        B0, g, odds = A0, A0 * (offset - c[0]), against(offset)
         for i in range(rows.count):
-            p = within(sigmoid(rows.base[i] + c[0]), rows.least)
-            A[0] += curvature(p, flat)
-            g += p - rows.y[i]
-        d = g / A[0]
-        c[0] -= d * cut_to(fabs(d))
+            p = within(1.0 / (1.0 + base[i] * odds), least)
+            B0 += w[i] * curvature(p, flat)
+            g += w[i] * (p - y[i])
+        d = g / B0
+        offset -= d * cut_to(fabs(d))
         if fabs(d) < CLOSE:
-            return
+            break
+    c[0], A[0] = offset, B0
 
 
 cdef void fit_beta(double *a, double *A, const Rows *rows, double keep, double flat) noexcept nogil:
     """Fit sigmoid(a u + b v + c) to a batch."""
     cdef double[6] B
-    cdef double[3] a0, g, d
-    cdef double p, h, l1, l2, l3, d1, d2, t, longest
+    cdef double[3] new, g, d
+    cdef double B0, B1, B2, B3, B4, B5, g0, g1, g2, a0, a1, a2
+    cdef double p, h, l1, l2, l3, d1, d2, t, longest, least = rows.least
+    cdef const double *u = rows.u
+    cdef const double *v = rows.v
+    cdef const double *y = rows.y
+    cdef const double *w = rows.w
     cdef Py_ssize_t i
     cdef int step
     for i in range(6):
         B[i] = keep * A[i]
     for i in range(3):
-        a0[i] = a[i]
+        new[i] = a[i]
     B[0] += 1.0 - keep
     B[3] += 1.0 - keep
     B[5] += 1.0 - keep
     for step in range(STEPS):
         for i in range(3):
-            d[i] = a[i] - a0[i]
-        g[0] = B[0] * d[0] + B[1] * d[1] + B[2] * d[2]
-        g[1] = B[1] * d[0] + B[3] * d[1] + B[4] * d[2]
-        g[2] = B[2] * d[0] + B[4] * d[1] + B[5] * d[2]
-        for i in range(6):
-            A[i] = B[i]
+            d[i] = new[i] - a[i]
+        g0 = B[0] * d[0] + B[1] * d[1] + B[2] * d[2]
+        g1 = B[1] * d[0] + B[3] * d[1] + B[4] * d[2]
+        g2 = B[2] * d[0] + B[4] * d[1] + B[5] * d[2]
+        B0, B1, B2, B3, B4, B5 = B[0], B[1], B[2], B[3], B[4], B[5]
+        a0, a1, a2 = new[0], new[1], new[2]
         for i in range(rows.count):
-            p = within(sigmoid(a[0] * rows.u[i] + a[1] * rows.v[i] + a[2]), rows.least)
-            h = curvature(p, flat)
-            p -= rows.y[i]
-            g[0] += p * rows.u[i]
-            g[1] += p * rows.v[i]
-            g[2] += p
-            A[0] += h * rows.u[i] * rows.u[i]
-            A[1] += h * rows.u[i] * rows.v[i]
-            A[2] += h * rows.u[i]
-            A[3] += h * rows.v[i] * rows.v[i]
-            A[4] += h * rows.v[i]
-            A[5] += h
-        # A = L D L^T, solved forwards and backwards.
-        l1, l2 = A[1] / A[0], A[2] / A[0]
-        d1 = A[3] - l1 * A[1]
-        t = A[4] - l1 * A[2]
+            p = within(sigmoid(a0 * u[i] + a1 * v[i] + a2), least)
+            h = w[i] * curvature(p, flat)
+            p = w[i] * (p - y[i])
+            g0 += p * u[i]
+            g1 += p * v[i]
+            g2 += p
+            B0 += h * u[i] * u[i]
+            B1 += h * u[i] * v[i]
+            B2 += h * u[i]
+            B3 += h * v[i] * v[i]
+            B4 += h * v[i]
+            B5 += h
+        # The matrix is L D L^T, solved forwards and backwards.
+        l1, l2 = B1 / B0, B2 / B0
+        d1 = B3 - l1 * B1
+        t = B4 - l1 * B2
         l3 = t / d1
-        d2 = A[5] - l2 * A[2] - l3 * t
-        g[1] -= l1 * g[0]
-        g[2] -= l2 * g[0] + l3 * g[1]
-        d[2] = g[2] / d2
-        d[1] = g[1] / d1 - l3 * d[2]
-        d[0] = g[0] / A[0] - l1 * d[1] - l2 * d[2]
+        d2 = B5 - l2 * B2 - l3 * t
+        g1 -= l1 * g0
+        g2 -= l2 * g0 + l3 * g1
+        d[2] = g2 / d2
+        d[1] = g1 / d1 - l3 * d[2]
+        d[0] = g0 / B0 - l1 * d[1] - l2 * d[2]
         longest = max(fabs(d[0]), max(fabs(d[1]), fabs(d[2])))
         for i in range(3):
-            a[i] -= d[i] * cut_to(longest)
+            new[i] -= d[i] * cut_to(longest)
         if longest < CLOSE:
-            return
+            break
+    for i in range(3):
+        a[i] = new[i]
+    A[0], A[1], A[2], A[3], A[4], A[5] = B0, B1, B2, B3, B4, B5
 
 
 cdef void batch_fit(SharpState *state, const Rows *rows) noexcept nogil:
     """Let every expert fit a batch."""
     cdef Py_ssize_t n = rows.count, i, j, k, before = 0
     cdef double flat = FLAT * rows.least
-    cdef double[ALL_BINS] visits, ones
+    cdef double[ALL_BINS] visits, ones, known
     for i in range(n):
-        rows.base[i] = rows.u[i] + rows.v[i]
+        rows.base[i] = (1.0 - rows.s[i]) / rows.s[i]
     for i in range(PLATTS):
         fit_line(
-            &state.platt[2 * i], &state.platt_A[3 * i], rows, rows.base,
+            &state.platt[2 * i], &state.platt_A[3 * i], rows, rows.x,
             forgotten(PLATT_FORGETS[i], n), flat, rows.least,
         )
     for i in range(OFFSETS):
         if i == 1:
             for k in range(n):
-                rows.base[k] = state.platt[0] * (rows.u[k] + rows.v[k]) + state.platt[1]
+                rows.base[k] = against(state.platt[0] * rows.x[k] + state.platt[1])
         fit_offset(
             &state.offset[i], &state.offset_A[i], rows, forgotten(OFFSET_FORGETS[i], n), flat
         )
@@ -301,12 +340,13 @@ cdef void batch_fit(SharpState *state, const Rows *rows) noexcept nogil:
             &state.beta[3 * i], &state.beta_A[6 * i], rows, forgotten(BETA_FORGETS[i], n), flat
         )
     for k in range(ALL_BINS):
-        visits[k] = ones[k] = 0.0
+        visits[k] = ones[k] = known[k] = 0.0
     for i in range(GRIDS):
         for j in range(n):
             k = before + bin_of(rows.s[j], BINS[i])
             visits[k] += 1.0
-            ones[k] += rows.y[j]
+            known[k] += rows.w[j]
+            ones[k] += rows.w[j] * rows.y[j]
         before += BINS[i]
     for j in range(MEMORIES):
         for k in range(ALL_BINS):
@@ -314,33 +354,74 @@ cdef void batch_fit(SharpState *state, const Rows *rows) noexcept nogil:
             state.Y[i] *= forgotten(BIN_FORGETS[j], <Py_ssize_t>visits[k])
             state.N[i] *= forgotten(BIN_FORGETS[j], <Py_ssize_t>visits[k])
             state.Y[i] += ones[k]
-            state.N[i] += visits[k]
+            state.N[i] += known[k]
+
+
+cdef void offset_odds(const SharpState *state, double *odds) noexcept nogil:
+    """Compute by what each offset multiplies the odds of a 0."""
+    cdef Py_ssize_t i
+    for i in range(OFFSETS):
+        odds[i] = against(state.offset[i])
+
+
+cdef double said(
+    const SharpState *state, const Rows *rows, Py_ssize_t row, const double *odds, double *p,
+    Py_ssize_t *bins,
+) noexcept nogil:
+    """Compute what every expert says of a row, and return their mean.
+
+    That is `sharp_view` for many rows: with `odds` from `offset_odds`, offsets take no
+    exponential, and what only other stages ask for is left out.
+    """
+    cdef double s = rows.s[row], u = rows.u[row], v = rows.v[row], x = rows.x[row]
+    cdef double least = rows.least, mean = 0.0, first = against(state.platt[0] * x + state.platt[1])
+    cdef Py_ssize_t i, j, k, before = 0, at = 1 + PLATTS
+    p[0], p[1] = s, within(1.0 / (1.0 + first), least)
+    for i in range(1, PLATTS):
+        p[1 + i] = within(sigmoid(state.platt[2 * i] * x + state.platt[2 * i + 1]), least)
+    p[at] = within(1.0 / (1.0 + (1.0 - s) / s * odds[0]), least)
+    for i in range(1, OFFSETS):
+        p[at + i] = within(1.0 / (1.0 + first * odds[i]), least)
+    at += OFFSETS
+    for i in range(BETAS):
+        p[at + i] = within(
+            sigmoid(state.beta[3 * i] * u + state.beta[3 * i + 1] * v + state.beta[3 * i + 2]),
+            least,
+        )
+    at += BETAS
+    for i in range(GRIDS):
+        bins[i] = before + bin_of(s, BINS[i])
+        for j in range(MEMORIES):
+            k = j * ALL_BINS + bins[i]
+            p[at] = within((PRIOR * s + state.Y[k]) / (PRIOR + state.N[k]), least)
+            at += 1
+        before += BINS[i]
+    for i in range(EXPERTS):
+        mean += state.w[i] * p[i]
+    return within(mean, least)
 
 
 cdef void fit_losses(SharpState *state, const Rows *rows, double *losses) noexcept nogil:
     """Compute how badly each expert fits a batch now, its parameters charged."""
     cdef Py_ssize_t n = rows.count, i, j, k, before = 0
-    cdef double[EXPERTS] product
+    cdef double[EXPERTS] p
+    cdef double[OFFSETS] odds
+    cdef Py_ssize_t[GRIDS] bins
     cdef double[ALL_BINS] visits
-    cdef double spent, p
-    cdef View view
-    for i in range(EXPERTS):
-        losses[i], product[i] = 0.5 * SIZES[i] * log(<double>n), 1.0
+    cdef double spent
+    cdef Evidence fits
+    evidence_start(&fits, EXPERTS)
     for k in range(ALL_BINS):
         visits[k] = 0.0
+    offset_odds(state, odds)
     for j in range(n):
-        sharp_view_at(state, rows.s[j], rows.u[j], rows.v[j], rows.least, &view)
-        for i in range(EXPERTS):
-            p = view.p[i]
-            if rows.y[j] == 0.0 or rows.y[j] == 1.0:
-                product[i] *= p if rows.y[j] == 1.0 else 1.0 - p
-            else:
-                losses[i] -= rows.y[j] * log(p) + (1.0 - rows.y[j]) * log1p(-p)
-            if j % 32 == 31 or j == n - 1:
-                losses[i] -= log(product[i])
-                product[i] = 1.0
+        said(state, rows, j, odds, p, bins)
+        evidence_add(&fits, p, rows.y[j], rows.w[j], 0.0)
         for i in range(GRIDS):
-            visits[view.bin[i]] += 1.0
+            visits[bins[i]] += 1.0
+    evidence_settle(&fits)
+    for i in range(EXPERTS):
+        losses[i] = SIZES[i] - fits.log[i]
     for i in range(GRIDS):
         spent = 0.0
         for k in range(before, before + BINS[i]):
@@ -373,13 +454,22 @@ cdef double weighed(
     return log(normalised(w)) - least * power
 
 
-cdef double changed(double surprise) noexcept nogil:
-    """Return the probability of a change after a batch that was so much of a surprise."""
-    cdef double odds
+cdef double changed(const BatchState *state, double squares) noexcept nogil:
+    """Return the probability of a change where a squared miss was so many times the usual so far."""
+    cdef double known = state.batches + state.prior, odds, surprise
+    surprise = (known + 1.0) * log1p(squares / known)
     if surprise <= TRIGGER:
         return 0.0
     odds = CHANCE * exp(min(50.0, 0.5 * (surprise - TRIGGER)))
     return odds / (1.0 + odds)
+
+
+cdef void home_of(double size, double *home) noexcept nogil:
+    """Fill in where weights return after a batch of this size."""
+    cdef Py_ssize_t i
+    home[0] = PRIORS[0] * ENOUGH / (ENOUGH + size)
+    for i in range(1, EXPERTS):
+        home[i] = PRIORS[i] * (1.0 - home[0]) / (1.0 - PRIORS[0])
 
 
 cdef double batch_level(const SharpState *state) noexcept nogil:
@@ -387,27 +477,24 @@ cdef double batch_level(const SharpState *state) noexcept nogil:
     return state.offset[OFFSETS - 1]
 
 
-cdef double batch_weigh(
-    SharpState *state, const Rows *rows, const double *losses, double dispersed, double before,
-    double change, double keep,
+cdef void batch_weigh(
+    SharpState *state, const Rows *rows, const double *losses, Misses *misses
 ) noexcept nogil:
     """Weigh the experts, which have fitted a batch, by it.
 
-    By the losses of what they predicted; with probability `change` by how they fit it now. The
-    dispersion of the batch was `before` and is `dispersed`. Of the weights, `keep` does not return.
-    Returns the logarithm of what the mixture's likelihood counts for.
+    By the losses of what they predicted; with the probability of a change by how they fit it now.
     """
-    cdef double[EXPERTS] fits, fresh
-    cdef double likelihood = weighed(state.w, state.w, losses, 1.0 / dispersed)
+    cdef double[EXPERTS] fits, fresh, home
     cdef Py_ssize_t i
-    if change > 0.0:
+    misses.likelihood = weighed(state.w, state.w, losses, 1.0 / misses.dispersed)
+    home_of(<double>rows.count, home)
+    if misses.change > 0.0:
         fit_losses(state, rows, fits)
-        weighed(fresh, PRIORS, fits, 1.0 / (HALF * before))
+        misses.fitted = weighed(fresh, home, fits, misses.fit_power)
         for i in range(EXPERTS):
-            state.w[i] += change * (fresh[i] - state.w[i])
+            state.w[i] += misses.change * (fresh[i] - state.w[i])
     for i in range(EXPERTS):
-        state.w[i] = keep * state.w[i] + (1.0 - keep) * PRIORS[i]
-    return likelihood
+        state.w[i] = misses.keep * state.w[i] + (1.0 - misses.keep) * home[i]
 
 
 cdef void batch_learn(
@@ -419,11 +506,17 @@ cdef void batch_learn(
     Where the scores are another stage's, revised after the batch, a change was for that stage to
     notice.
     """
-    cdef double size = <double>rows.count, before, change
+    cdef double size = <double>rows.count, before
     cdef double[EXPERTS] losses
     cdef Py_ssize_t i
     before = dispersion(batches, size) if learned > 0 else 1.0
-    change = changed(misses.missed * misses.missed / misses.noise / before) if learned > 0 else 1.0
+    misses.fit_power = 1.0 / (HALF * before)
+    if is_revised:
+        misses.change = 0.0
+    elif learned > 0:
+        misses.change = changed(batches, misses.missed * misses.missed / misses.noise / before)
+    else:
+        misses.change = 1.0
     if learned >= rows.count:  # one that is larger than all before it says nothing of what is usual
         batches_count(batches, misses.residual, misses.variance, size)
     evidence_settle(&misses.evidence)
@@ -432,29 +525,32 @@ cdef void batch_learn(
     misses.dispersed = dispersion(batches, size)
     misses.keep = max(misses.evidence.keep, 1.0 - RETURN)
     batch_fit(state, rows)
-    misses.likelihood = batch_weigh(
-        state, rows, losses, misses.dispersed, before, 0.0 if is_revised else change, misses.keep
-    )
+    batch_weigh(state, rows, losses, misses)
 
 
-cdef void batch_line(SharpState *state, const Rows *rows, double *line) noexcept nogil:
+cdef void batch_line(const SharpState *state, Rows *rows, double *line) noexcept nogil:
     """Fit a slope and an offset to a batch, on the logits of what all experts say of it now.
 
-    These logits are left in `rows.base`.
+    These logits are left in `rows.base`. The fit is for the grid, to which each outcome is one: from
+    here on all rows weigh the same.
     """
     cdef double[3] A
+    cdef double[EXPERTS] p
+    cdef double[OFFSETS] odds
+    cdef Py_ssize_t[GRIDS] bins
+    cdef double mean
     cdef Py_ssize_t i
-    cdef View view
     line[0], line[1] = 1.0, 0.0
     A[0] = A[2] = PRECISION
     A[1] = 0.0
+    offset_odds(state, odds)
     for i in range(rows.count):
-        sharp_view_at(state, rows.s[i], rows.u[i], rows.v[i], rows.least, &view)
-        rows.base[i] = log(view.mean) - log1p(-view.mean)
+        mean = said(state, rows, i, odds, p, bins)
+        rows.base[i], rows.w[i] = log(mean / (1.0 - mean)), 1.0
     fit_line(line, A, rows, rows.base, 1.0, 0.0, 1e-9)
 
 
-cdef const double *batch_means(SharpState *state, const Rows *rows) noexcept nogil:
+cdef const double *batch_means(const SharpState *state, Rows *rows) noexcept nogil:
     """Return what all experts say of each row, moved by the slope and the offset that fit a batch."""
     cdef double[2] line
     cdef Py_ssize_t i

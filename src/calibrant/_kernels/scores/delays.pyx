@@ -10,6 +10,8 @@ from libc.math cimport floor
 cdef double FORGET = 0.002        # share of the delays that each further one replaces
 cdef double POOL = 20.0           # events that all ranges together count for in one range
 
+MOST_EVENTS = 1.0 / FORGET        # that H can count
+
 
 cdef Py_ssize_t range_of(double x) noexcept nogil:
     """Return the range of scores that holds the logit x."""
@@ -59,7 +61,7 @@ cdef void delays_shares(const double *H, double *F) noexcept nogil:
 
 cdef double delays_share(const double *F, Py_ssize_t k, double u) noexcept nogil:
     """Return F of range k at age u, linear between the edges."""
-    cdef double a = min(max(u, 0.0), 1.0) * AGES
+    cdef double a = (0.0 if not u > 0.0 else 1.0 if u > 1.0 else u) * AGES  # 0 of NaN, too
     cdef Py_ssize_t j = min(<Py_ssize_t>a, AGES - 1)
     F += k * (AGES + 1) + j
     return F[0] + (a - j) * (F[1] - F[0])

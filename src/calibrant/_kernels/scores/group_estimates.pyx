@@ -122,7 +122,7 @@ cdef class GroupEstimates(Level):
         key.made += 1
         self._rounds += 1
 
-    cdef void close(self, const Estimate *w, double y) noexcept nogil:
+    cdef void close(self, const Estimate *w, double y, double weight) noexcept nogil:
         cdef double late = <double>(self._rounds - w.number - 1)
         cdef const Views *now = &w.views
         cdef Key *key = key_at(self, w.slot)
@@ -130,7 +130,7 @@ cdef class GroupEstimates(Level):
         if w.age != self._learned:
             key_view(&self.pool, key, NULL, w.views.x, w.views.v, &again)
             now = &again
-        key_learn(&self.pool, key, NULL, now, &w.views, w.mean, y, min(late, MOST_LATE))
+        key_learn(&self.pool, key, NULL, now, &w.views, w.mean, y, weight, min(late, MOST_LATE))
         self._learned += 1
 
     def begin(self, int64_t slot, double mean, double score):
@@ -139,12 +139,12 @@ cdef class GroupEstimates(Level):
         self.open(&r.estimate, slot, mean, score)
         return r
 
-    def finish(self, EstimateRound opened not None, double outcome):
-        """Learn the outcome of a round."""
-        self.close(&opened.estimate, outcome)
+    def finish(self, EstimateRound opened not None, double outcome, double weight=1.0):
+        """Learn the outcome of a round, with this weight."""
+        self.close(&opened.estimate, outcome, weight)
 
     def finish_batch(self, list rounds not None, const double[::1] means,
-                     const double[::1] outcomes, double dispersed):
+                     const double[::1] outcomes, double dispersed, const double[::1] weights):
         """Learn a batch, of which the whole says `means` after it and so many count for one.
 
         Returns what the groups predicted of these before they learned.
@@ -166,7 +166,7 @@ cdef class GroupEstimates(Level):
             key = key_at(self, w.slot)
             key_view(&self.pool, key, NULL, logit(means[i]), w.views.v, &now)
             key_learn_batch(
-                &self.pool, key, NULL, &now, &w.views, w.mean, outcomes[i], dispersed, n
+                &self.pool, key, NULL, &now, &w.views, w.mean, outcomes[i], weights[i], dispersed, n
             )
             self._learned += 1
         return predicted
@@ -197,7 +197,7 @@ cdef class GroupEstimates(Level):
                     self.open(&w, slots[i], means[i], scores[i])
                     k[i] = w.mean
                     if not isnan(outcomes[i]):
-                        self.close(&w, outcomes[i])
+                        self.close(&w, outcomes[i], 1.0)
             start = stop
             if start < rows:
                 PyErr_CheckSignals()
@@ -271,13 +271,6 @@ cdef class GroupEstimates(Level):
     def set_counts(self, int64_t rounds, int64_t learned):
         """Take over how many predictions were made and how many outcomes were learned."""
         self._rounds, self._learned = rounds, learned
-
-    def as_if(self, int64_t slot, double mean, double score):
-        """Return a round as if it had just begun, for one that was saved without an estimate."""
-        cdef EstimateRound r = EstimateRound.__new__(EstimateRound)
-        r.estimate.number, r.estimate.age, r.estimate.slot = self._rounds - 1, self._learned, slot
-        r.estimate.mean = self.look(key_at(self, slot), mean, score, &r.estimate.views)
-        return r
 
 
 def save_estimates(rounds):

@@ -27,10 +27,15 @@ cdef void levels_odds(const LevelState *state, const double *terms, double *odds
 cdef void levels_say(const double *odds, double q, double least, double *predicted) noexcept nogil
 cdef void levels_view(const LevelState *state, View *view) noexcept nogil
 cdef void levels_weigh_one(
-    LevelState *state, const double *w, const double *predicted, double moved, double y, double lag
+    LevelState *state, const double *w, const double *predicted, double moved, double y,
+    double weight, double lag,
 ) noexcept nogil
 cdef void levels_weigh(
-    LevelState *state, Evidence *evidence, double mixture, double power, double keep
+    LevelState *state, Evidence *evidence, double mixture, double power
 ) noexcept nogil
+cdef void levels_change(
+    LevelState *state, Evidence *evidence, double mixture, double power, double change
+) noexcept nogil
+cdef void levels_return(LevelState *state, double keep) noexcept nogil
 cdef void levels_learn(LevelState *state, const double *terms, double level) noexcept nogil
 cdef void levels_add(LevelState *state, double level, int64_t number) noexcept nogil

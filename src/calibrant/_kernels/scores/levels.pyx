@@ -13,9 +13,11 @@ It learns from pairs of a level and those that were known when its batch was pre
 labels come a batch later still, it forecasts that much further ahead.
 
 The regressions are weighed with the experts of the mixture as one: by their likelihood of a batch, to
-the same power, with the prior weights HOME. Before the first batch there are none, and predictions
-are the mixture's, bit for bit. Outcomes that come one by one weigh them as any expert, and teach
-them nothing.
+the same power, with the prior weights HOME; after a surprise, as these, by how well they fit it now:
+each by what it forecasts after it. Order 0 has the least, being nearly what the experts that forget
+nothing say, and order 4 the most, which can be both others. Before the first batch there are none,
+and predictions are the mixture's, bit for bit. Outcomes that come one by one weigh them as any
+expert, and teach them nothing.
 """
 
 from libc.stdint cimport int64_t
@@ -24,7 +26,7 @@ from libc.string cimport memset
 import numpy as np
 
 from calibrant._kernels.functions cimport exp
-from calibrant._kernels.saved import SLACK
+from calibrant._kernels.saved import MOST_WEIGHT, SLACK
 from calibrant._kernels.scores.mixing cimport Evidence, evidence_settle, weigh, within
 from calibrant._kernels.scores.sharp cimport EXPERTS, View, sharp_least
 
@@ -43,7 +45,7 @@ cdef double NEXT = 0.6              # the part of a level that lasts, before any
 cdef double FARTHEST = 20.0         # no forecast is farther than this from 0
 
 cdef double[1 + REGRESSIONS] HOME
-HOME[:] = (0.5, 0.1, 0.3, 0.1)
+HOME[:] = (0.6, 0.05, 0.15, 0.2)
 cdef double[REGRESSIONS] RIDGES
 RIDGES[:] = (16.0, 16.0, 2.0)
 cdef Py_ssize_t[REGRESSIONS] ORDERS  # how many levels each looks back at
@@ -111,7 +113,8 @@ cdef void levels_view(const LevelState *state, View *view) noexcept nogil:
 
 
 cdef void levels_weigh_one(
-    LevelState *state, const double *w, const double *predicted, double moved, double y, double lag
+    LevelState *state, const double *w, const double *predicted, double moved, double y,
+    double weight, double lag,
 ) noexcept nogil:
     """Weigh the regressions by one outcome, of which the experts of weights w `predicted` that."""
     cdef double[1 + REGRESSIONS] each
@@ -120,27 +123,49 @@ cdef void levels_weigh_one(
     for i in range(EXPERTS):
         each[0] += w[i] * predicted[i]
     levels_say(state.odds, predicted[1], sharp_least(1 << 62), &each[1])
-    weigh(state.w, HOME, 1 + REGRESSIONS, each, y, lag, moved)
+    weigh(state.w, HOME, 1 + REGRESSIONS, each, y, weight, lag, moved)
 
 
-cdef void levels_weigh(
-    LevelState *state, Evidence *evidence, double mixture, double power, double keep
+cdef void weighed(
+    double *w, const double *prior, Evidence *evidence, double mixture, double power
 ) noexcept nogil:
-    """Weigh the regressions by a batch.
-
-    Its likelihood to the power by the mixture is e^mixture. Of the weights, `keep` does not return.
-    """
+    """Weigh a prior by a batch, whose likelihood to the power by the mixture is e^mixture."""
     cdef double most = mixture, total
     cdef Py_ssize_t i
     evidence_settle(evidence)
     for i in range(REGRESSIONS):
         most = max(most, power * evidence.log[i])
-    total = state.w[0] = state.w[0] * exp(mixture - most)
+    total = w[0] = prior[0] * exp(mixture - most)
     for i in range(REGRESSIONS):
-        state.w[1 + i] *= exp(power * evidence.log[i] - most)
-        total += state.w[1 + i]
+        w[1 + i] = prior[1 + i] * exp(power * evidence.log[i] - most)
+        total += w[1 + i]
     for i in range(1 + REGRESSIONS):
-        state.w[i] = keep * state.w[i] / total + (1.0 - keep) * HOME[i]
+        w[i] /= total
+
+
+cdef void levels_weigh(
+    LevelState *state, Evidence *evidence, double mixture, double power
+) noexcept nogil:
+    """Weigh the regressions by what they predicted of a batch."""
+    weighed(state.w, state.w, evidence, mixture, power)
+
+
+cdef void levels_change(
+    LevelState *state, Evidence *evidence, double mixture, double power, double change
+) noexcept nogil:
+    """Weigh the regressions, with this probability of a change, by how they fit a batch now."""
+    cdef double[1 + REGRESSIONS] fresh
+    cdef Py_ssize_t i
+    weighed(fresh, HOME, evidence, mixture, power)
+    for i in range(1 + REGRESSIONS):
+        state.w[i] += change * (fresh[i] - state.w[i])
+
+
+cdef void levels_return(LevelState *state, double keep) noexcept nogil:
+    """Let the weights return to their prior, but for `keep`."""
+    cdef Py_ssize_t i
+    for i in range(1 + REGRESSIONS):
+        state.w[i] = keep * state.w[i] + (1.0 - keep) * HOME[i]
 
 
 cdef void levels_learn(LevelState *state, const double *terms, double level) noexcept nogil:
@@ -182,7 +207,7 @@ def check_levels(parts, double rounds, double learned):
     """Refuse saved levels that no batches can have left; arrays by name."""
     w, odds, count = parts["level_w"], parts["level_odds"], parts["levels_kept"][0]
     P = parts["level_P"].reshape(REGRESSIONS, TERMS, TERMS)
-    since, farthest = parts["level_since"], 1.0 + 37.0 * learned  # as in `sharp.pyx`
+    since, farthest = parts["level_since"], 1.0 + 37.0 * MOST_WEIGHT * learned  # as in `sharp.pyx`
     if (w < 0.0).any() or abs(w.sum() - 1.0) > SLACK:
         raise ValueError("saved level_w must not be negative, and sum to 1")
     if count not in range(REMEMBERED + 1) or (count == 0.0 and w[0] != 1.0):

@@ -45,7 +45,7 @@ cdef class LookingKernel(ScoringKernel):
         return np.concatenate(weights)
 
     def _batch_size(self):
-        """Return how many outcomes the last batches had in the mean, 0 if there were none."""
+        """Return how many outcomes the last batches had on average, 0 if there were none."""
         self.enter()
         return self.batches.outcomes / self.batches.batches if self.batches.batches > 0.0 else 0.0
 

@@ -20,7 +20,7 @@ cdef struct Evidence:
 cdef double returned(double share, double m) noexcept nogil
 cdef void evidence_start(Evidence *evidence, Py_ssize_t experts) noexcept nogil
 cdef void evidence_add(
-    Evidence *evidence, const double *predicted, double y, double moved
+    Evidence *evidence, const double *predicted, double y, double weight, double moved
 ) noexcept nogil
 cdef void evidence_weigh(
     Evidence *evidence, double *w, const double *priors, double power
@@ -48,23 +48,24 @@ cdef inline double lag_after(double lag, double late) noexcept nogil:
     return lag + (late - lag) * 0.01
 
 
-cdef inline double likelihood(double p, double y, double lag) noexcept nogil:
-    if y == 1.0 and lag == 0.0:
-        return p
-    if y == 0.0 and lag == 0.0:
-        return 1.0 - p
-    return exp((y * log(p) + (1.0 - y) * log1p(-p)) / slowness(lag, LAG))
+cdef inline double likelihood(double p, double y, double weight, double lag) noexcept nogil:
+    if lag == 0.0 and weight == 1.0 and y * (1.0 - y) == 0.0:
+        return p if y == 1.0 else 1.0 - p
+    return exp(weight * (y * log(p) + (1.0 - y) * log1p(-p)) / slowness(lag, LAG))
 
 
 cdef inline void weigh(
     double *w, const double *priors, Py_ssize_t experts, const double *predicted, double y,
-    double lag, double moved,
+    double weight, double lag, double moved,
 ) noexcept nogil:
-    """Weigh experts by what they `predicted` of one outcome; `moved` of the weights returns."""
+    """Weigh experts by what they `predicted` of one outcome of this weight.
+
+    Of the weights of experts, `moved` returns.
+    """
     cdef Py_ssize_t i
     cdef double total = 0.0, keep
     for i in range(experts):
-        w[i] *= likelihood(predicted[i], y, lag)
+        w[i] *= likelihood(predicted[i], y, weight, lag)
         total += w[i]
     keep = (1.0 - moved) / total
     for i in range(experts):

@@ -10,9 +10,12 @@ further such term for each change of the best expert (Herbster & Warmuth 1998), 
 If the last outcomes came `lag` predictions late on average, a likelihood is raised to the power
 1 / (1 + lag / LAG), but no less than 1 / SLOWEST: what late outcomes say about the experts may no
 longer hold, and those that waited together often repeat one another, as flights in one storm do.
-Weights that took them as independent would go to whoever was right in the storm, when it is over.
+Weights that took them as independent would go to the experts that were right in the storm, when it is over.
 The power is the same for all outcomes, early or late, because how late an outcome comes may depend
 on the outcome itself.
+
+The likelihood of an outcome that has a weight is raised to this power too: it says more, or less,
+about the experts than the others do, but it is one outcome, after which weights return as after any.
 
 Outcomes that come together are weighed together: each weight is multiplied by its expert's
 likelihood of all of them, raised to the same power, and then moved towards w0 as often as there
@@ -41,17 +44,19 @@ cdef void evidence_start(Evidence *evidence, Py_ssize_t experts) noexcept nogil:
 
 
 cdef void evidence_add(
-    Evidence *evidence, const double *predicted, double y, double moved
+    Evidence *evidence, const double *predicted, double y, double weight, double moved
 ) noexcept nogil:
-    """Count how likely each expert made one outcome of many."""
-    cdef Py_ssize_t i
-    for i in range(evidence.experts):
-        if y == 1.0:
+    """Count how likely each expert made one outcome of many, which has this weight."""
+    cdef Py_ssize_t i, experts = evidence.experts
+    if weight != 1.0 or y * (1.0 - y) != 0.0:
+        for i in range(experts):
+            evidence.log[i] += weight * (y * log(predicted[i]) + (1.0 - y) * log1p(-predicted[i]))
+    elif y == 1.0:
+        for i in range(experts):
             evidence.product[i] *= predicted[i]
-        elif y == 0.0:
+    else:
+        for i in range(experts):
             evidence.product[i] *= 1.0 - predicted[i]
-        else:
-            evidence.log[i] += y * log(predicted[i]) + (1.0 - y) * log1p(-predicted[i])
     evidence.count += 1
     evidence.keep *= 1.0 - moved
     if evidence.count % PRODUCTS == 0:

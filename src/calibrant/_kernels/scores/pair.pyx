@@ -18,8 +18,9 @@ cdef double FARTHEST = 700  # no log likelihood ratio of a batch counts for more
 LEAST = 0.5 * SHARE * (1.0 - 1e-9)  # no weight falls below this
 
 
-cdef inline double likelihood(double p, double y) noexcept nogil:
-    return pow(p, y) * pow(1.0 - p, 1.0 - y)
+cdef inline double likelihood(double p, double y, double weight) noexcept nogil:
+    cdef double found = pow(p, y) * pow(1.0 - p, 1.0 - y)
+    return found if weight == 1.0 else pow(found, weight)
 
 
 cdef class PairKernel:
@@ -33,8 +34,8 @@ cdef class PairKernel:
     cdef double mixed(self, double first, double second) noexcept nogil:
         return second + self.weight * (first - second)
 
-    cdef void weigh(self, double first, double second, double y) noexcept nogil:
-        self.move(likelihood(first, y), likelihood(second, y), SHARE)
+    cdef void weigh(self, double first, double second, double y, double weight) noexcept nogil:
+        self.move(likelihood(first, y, weight), likelihood(second, y, weight), SHARE)
 
     cdef void move(self, double first, double second, double share) noexcept nogil:
         """Move the weights by two likelihoods, and spread a share of them."""
@@ -54,17 +55,19 @@ cdef class PairKernel:
             into[i] = self.mixed(first[i], second[i])
         return mixtures
 
-    def learn(self, double first, double second, double y):
-        """Weigh the two forecasts by an outcome in [0, 1]."""
-        self.weigh(first, second, y)
+    def learn(self, double first, double second, double y, double weight=1.0):
+        """Weigh the two forecasts by an outcome in [0, 1], whose likelihood counts to its weight."""
+        self.weigh(first, second, y, weight)
 
     def learn_batch(self, const double[::1] first, const double[::1] second, const double[::1] y,
-                    double dispersed):
+                    double dispersed, const double[::1] weights):
         """Weigh the two forecasts by a batch, in which so many outcomes count for one."""
         cdef double ratio = 0.0
         cdef Py_ssize_t i, n = y.shape[0]
         for i in range(n):
-            ratio += log(likelihood(second[i], y[i]) / likelihood(first[i], y[i]))
+            ratio += weights[i] * log(
+                likelihood(second[i], y[i], 1.0) / likelihood(first[i], y[i], 1.0)
+            )
         ratio = min(max(ratio / dispersed, -FARTHEST), FARTHEST)
         self.move(1.0, exp(ratio), min(1.0 - pow(1.0 - SHARE, <double>n), RETURN))
 
@@ -81,5 +84,5 @@ cdef class PairKernel:
                 share[i] = self.weight
                 into[i] = self.mixed(first[i], second[i])
                 if not isnan(outcomes[i]):
-                    self.weigh(first[i], second[i], outcomes[i])
+                    self.weigh(first[i], second[i], outcomes[i], 1.0)
         return mixtures, shares

@@ -1,15 +1,18 @@
 """What is pending as arrays and numbers, and back."""
 
-from libc.math cimport isfinite
+from libc.math cimport fabs, isfinite
 from libc.stdint cimport int64_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy
+
+from types import SimpleNamespace
 
 import numpy as np
 
 from calibrant._checks import check_integer
 from calibrant._kernels.scores.correction cimport CORRECTION_SIZE, FEATURES, Correction
 from calibrant._kernels.scores.delays cimport AGES, RANGES
+from calibrant._kernels.scores.delays import MOST_EVENTS
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.scores.pending cimport (
     AWAITED_SIZE,
@@ -23,7 +26,9 @@ from calibrant._kernels.scores.pending cimport (
     Slice,
     Wait,
 )
-from calibrant._kernels.saved import SLACK, check_names, floats, number
+from calibrant._kernels.saved import SLACK, check_all, check_names, floats, number
+
+cdef double LARGEST_LOGIT = 21.0  # of probabilities in [LEAST, 1 - LEAST]
 
 
 def save_pending(PendingKernel kernel not None):
@@ -56,13 +61,49 @@ def save_pending(PendingKernel kernel not None):
         "cells": np.concatenate([*cells, np.empty(0)]),
     }
 
-def load_pending(PendingKernel kernel not None, state):
+
+#: What must hold between the saved parts, in words and as it is checked. A row of `cells` is a cell, in
+#: the slice from `start` to `end`; `now` is what the clock says, and `rounds` were begun.
+MUST_HOLD = (
+    ("weights must be positive and sum to 1",
+     lambda s: [s.weights > 0.0, abs(s.weights.sum() - 1.0) < 1e-6]),
+    ("offsets must be within reach of logits", lambda s: abs(s.offsets) <= MOST_OFFSET),
+    ("recent must be logarithms of probabilities", lambda s: s.recent <= 0.0),
+    ("ages must count the events that are remembered",
+     lambda s: [s.ages >= 0.0, s.ages.sum() <= MOST_EVENTS * (1.0 + SLACK)]),
+    ("correction must be what so many rounds leave behind",
+     lambda s: is_correction(s.correction, s.rounds)),
+    ("waiting must be some of the rounds", lambda s: 0.0 <= s.waiting <= s.rounds),
+    ("slices must be as many as their starts and their cells",
+     lambda s: len(s.starts) == len(s.counts) <= min(SLICES, s.serial + 1) and (
+         s.counts.sum() == len(s.keys) and s.serial <= s.rounds)),
+    ("starts must increase, up to the clock",
+     lambda s: [np.diff(s.starts) > 0.0, s.starts <= s.now]),
+    ("span and reference must be spans of time",
+     lambda s: (s.span >= LEAST_SPAN and s.reference >= LEAST_SPAN) or not len(s.starts)),
+)  # fmt: skip
+#: And of the cells, once it is known which slice each of them is in.
+MUST_HOLD_IN_CELLS = (
+    ("cells make no sense", lambda s: are_cells(s.cells)),
+    ("cells must be of scores in their ranges",
+     lambda s: [
+         s.x >= np.where(s.range_ == 0, -LARGEST_LOGIT, s.range_ - RANGES // 2 - SLACK),
+         s.x <= np.where(s.range_ == RANGES - 1, LARGEST_LOGIT, s.range_ - RANGES // 2 + 1.0 + SLACK),
+     ]),
+    ("cells must be of predictions in their slices",
+     lambda s: s.at <= (s.end - s.start) * (1.0 + SLACK)),
+)  # fmt: skip
+MOST_OFFSET = 100.0
+LEAST_SPAN = 1e-300
+
+
+def load_pending(PendingKernel kernel not None, state, double now, int64_t rounds):
     """Give a fresh kernel a state of `save_pending`, or raise ValueError and change nothing."""
     check_names(state, set(save_pending(kernel)))
-    cdef const double[::1] w = floats(state, "weights", size=MOVED + 1, low=0.0)
+    cdef const double[::1] w = floats(state, "weights", size=MOVED + 1)
     cdef const double[::1] c = floats(state, "offsets", size=MOVED)
     cdef const double[::1] recent = floats(state, "recent", size=MOVED)
-    cdef const double[::1] ages = floats(state, "ages", size=RANGES * AGES, low=0.0)
+    cdef const double[::1] ages = floats(state, "ages", size=RANGES * AGES)
     cdef const double[::1] correction = floats(state, "correction", size=CORRECTION_SIZE)
     cdef double waiting = number(state, "waiting", low=0.0, high=2.0**53)
     cdef double span = number(state, "span", low=0.0, high=1.7976931348623157e308)
@@ -74,16 +115,19 @@ def load_pending(PendingKernel kernel not None, state):
     cdef const double[::1] cells = floats(state, "cells", size=CELL_SIZE * len(keys))
     cdef Py_ssize_t i, j, at = 0, many = starts.shape[0]
     cdef Slice *s
-    if not (np.asarray(w) > 0.0).all() or abs(np.asarray(w).sum() - 1.0) > 1e-6:
-        raise ValueError("saved weights must be positive and sum to 1")
-    if not sane_correction(np.asarray(correction)):
-        raise ValueError("saved correction makes no sense")
-    if many != len(counts) or many > min(SLICES, serial + 1) or counts.sum() != len(keys):
-        raise ValueError("saved slices must be as many as their starts and their cells")
-    if (np.diff(starts) <= 0.0).any() or (many and not (span > 0.0 and reference > 0.0)):
-        raise ValueError("saved starts must increase, and their spans be positive")
-    if not sane_cells(np.asarray(cells).reshape(-1, CELL_SIZE)):
-        raise ValueError("saved cells make no sense")
+    parts = SimpleNamespace(
+        weights=np.asarray(w), offsets=np.asarray(c), recent=np.asarray(recent),
+        ages=np.asarray(ages), correction=np.asarray(correction), starts=np.asarray(starts),
+        counts=counts, keys=keys, cells=np.asarray(cells).reshape(-1, CELL_SIZE), waiting=waiting,
+        span=span, reference=reference, serial=serial, now=now, rounds=rounds,
+    )
+    check_all("saved", MUST_HOLD, parts)
+    full = parts.cells[:, 0] > 0.0
+    parts.x, parts.at = (parts.cells[full, 2:4] / parts.cells[full, :1]).T
+    parts.range_ = keys[full] // SPANS
+    parts.start = np.repeat(parts.starts, counts)[full]
+    parts.end = np.repeat(np.append(parts.starts, now)[1:], counts)[full]
+    check_all("saved", MUST_HOLD_IN_CELLS, parts)
     for i in range(many):
         s = &kernel.slices[(serial - many + 1 + i) % SLICES]
         s.keys = <int *>realloc(s.keys, (counts[i] + 1) * sizeof(int))
@@ -105,21 +149,28 @@ def load_pending(PendingKernel kernel not None, state):
     kernel.span, kernel.reference, kernel.serial, kernel._stale = span, reference, serial, stale
 
 
-def sane_correction(correction):
+def is_correction(correction, rounds):
     """Whether a saved correction is such as deadlines leave behind: a curvature, and a weight."""
+    factors, weight = correction[:FEATURES], correction[len(correction) - 1]
     matrix = np.zeros((FEATURES, FEATURES))
     matrix[np.triu_indices(FEATURES)] = correction[FEATURES:-1]
     squares = np.diag(matrix)
-    within = matrix**2 <= np.outer(squares, squares) * (1.0 + SLACK)
-    return bool((squares >= 0.0).all() and within.all() and 0.0 < correction[-1] < 1.0)
+    roots = np.sqrt(np.maximum(squares, 0.0))
+    within = abs(matrix) <= np.outer(roots, roots) * (1.0 + SLACK)
+    within &= squares <= 0.25 * LARGEST_LOGIT**2 * rounds
+    return bool(
+        (squares >= 0.0).all() and within.all() and 0.0 < weight < 1.0
+        and (abs(factors) <= 1.0 + rounds).all()  # a step is below FEATURES * LARGEST_LOGIT / FEW
+    )
 
 
-def sane_cells(cells):
+def are_cells(cells):
     """Whether saved cells are such as predictions leave behind."""
-    n, came, _, at, span = cells.T[:5]
+    n, came, x, at, span = cells.T[:5]
     predicted = cells[:, 5:]
-    empty = n == 0.0
-    full = (came >= 0.0) & (came <= n) & (at >= -1e-6 * span) & (span > 0.0)
+    empty = (n == 0.0) & (abs(x) <= SLACK)
+    full = (came >= 0.0) & (came <= n) & (at >= -1e-6 * span) & (span >= n * LEAST_SPAN)
+    full &= abs(x) <= n * LARGEST_LOGIT
     full &= ((predicted > 0.0) & (predicted < n[:, None])).all(axis=1)
     return bool((empty | (n > 0.0) & full).all())
 
@@ -181,7 +232,7 @@ def load_awaited(PendingKernel kernel not None, places, cells):
                 each.wait.due - each.wait.at, *array_of(each.wait.predicted, MOVED),
             ]
     rest = np.stack([*left.values(), np.zeros(CELL_SIZE)])
-    if not sane_cells(rest) or (np.abs(rest[rest[:, 0] == 0.0][:, 5:]) > SLACK).any():
+    if not are_cells(rest) or (np.abs(rest[rest[:, 0] == 0.0][:, 5:]) > SLACK).any():
         raise ValueError("saved cells must count what waits in them")
     return awaited
 
@@ -190,7 +241,7 @@ cdef bint sane_wait(const Wait *wait) noexcept nogil:
     cdef Py_ssize_t i
     if not (isfinite(wait.at) and isfinite(wait.due) and wait.at < wait.due):
         return False
-    if not (wait.came >= wait.at) or not isfinite(wait.x) or not 0.0 < wait.mean < 1.0:
+    if not (wait.came >= wait.at) or not fabs(wait.x) <= LARGEST_LOGIT or not 0.0 < wait.mean < 1.0:
         return False
     if not (0.0 < wait.moved < 1.0 and 0.0 < wait.corrected < 1.0):
         return False

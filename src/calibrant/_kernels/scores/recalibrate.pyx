@@ -17,23 +17,23 @@ from calibrant._kernels.scores.batches cimport (
     SMALLEST_BATCH, BatchState, Misses, Rows, batch_learn, batch_level, batch_means, misses_add,
     misses_start, rows_free, rows_set, rows_start,
 )
-from calibrant._kernels.rounds.round cimport Round
+from calibrant._kernels.rounds.round cimport Round, weight_of
 from calibrant._kernels.rounds.round import batches_of
 from calibrant._kernels.scores.batches import BATCH_PARTS, check_batches
 from calibrant._kernels.scores.levels cimport (
-    REGRESSIONS, TERMS, LevelState, levels_add, levels_known, levels_learn, levels_odds, levels_say,
-    levels_weigh,
+    REGRESSIONS, TERMS, LevelState, levels_add, levels_change, levels_known, levels_learn,
+    levels_odds, levels_return, levels_say, levels_weigh,
 )
 from calibrant._kernels.scores.levels import LEVEL_PARTS, check_levels
 from calibrant._kernels.scores.looking cimport LookingKernel
 from calibrant._kernels.scores.mixing cimport (
-    LAG, Evidence, evidence_add, evidence_start, slowness,
+    LAG, Evidence, evidence_add, evidence_start, slowness, within,
 )
 from calibrant._kernels.scores.recent import RECENT_PARTS, check_recent
 from calibrant._kernels.scores.recent cimport (
     RECENTS, RecentState, recent_count, recent_step, recent_weigh,
 )
-from calibrant._kernels.scores.score_rounds cimport Begun, ScoreRound, as_round
+from calibrant._kernels.scores.score_rounds cimport Begun, ScoreRound, new_round
 from calibrant._kernels.scores.score_rounds import ROUND, check_rounds
 from calibrant._kernels.scores.safe cimport (
     Place, safe_learn, safe_load, safe_place, safe_reserve, safe_save,
@@ -130,7 +130,20 @@ cdef class RecalibrateKernel(LookingKernel):
         """Predict for a caller that keeps the round; off the grid, the mixture's mean."""
         self.enter()
         cdef double value = self.as_score(score)
-        return as_round(self.begin(value) if placed else self.begin_mean(value), self._rounds - 1)
+        return self.begun_round(value, placed)
+
+    cdef ScoreRound begun_round(self, double score, bint placed):
+        """Predict a score that was checked; return the round."""
+        cdef ScoreRound r = new_round(self._rounds)
+        self.begin_at(score, placed, &r.begun)
+        return r
+
+    cdef void begin_at(self, double score, bint placed, Begun *r) noexcept nogil:
+        """Make the next prediction, on the grid or off it."""
+        if placed:
+            self.begin(score, r)
+        else:
+            self.begin_mean(score, r)
 
     def _finish(self, ScoreRound opened not None, outcome, bint placed=True):
         """Learn the outcome of a round of `_begin`."""
@@ -147,8 +160,8 @@ cdef class RecalibrateKernel(LookingKernel):
     cdef int learn_single(self, ScoreRound opened, double y, bint placed) except -1:
         cdef double late = self.lateness(opened.number)
         if not placed:
-            self.finish_mean(&opened.begun, y, late)
-        elif self.finish(&opened.begun, y, late) < 0:
+            self.finish_mean(&opened.begun, y, weight_of(opened), late)
+        elif self.finish(&opened.begun, y, weight_of(opened), late) < 0:
             raise MemoryError
         return 0
 
@@ -165,11 +178,10 @@ cdef class RecalibrateKernel(LookingKernel):
         cdef const unsigned char[::1] on_grid = self.mask_of(placed, len(scores))
         cdef double[::1] p = predictions
         cdef Py_ssize_t i
-        cdef Begun r
+        cdef ScoreRound r
         for i in range(x.shape[0]):
-            r = self.begin(x[i]) if on_grid[i] else self.begin_mean(x[i])
-            p[i] = r.z
-            rounds[i] = as_round(r, self._rounds - 1)
+            r = rounds[i] = self.begun_round(x[i], on_grid[i])
+            p[i] = r.begun.z
         return predictions, rounds
 
     def _reserve(self, Py_ssize_t outcomes):
@@ -196,7 +208,7 @@ cdef class RecalibrateKernel(LookingKernel):
         cdef const unsigned char[::1] on_grid = placed  # None for all of them
         cdef bint is_placed
         cdef Py_ssize_t i, size = len(rounds)
-        cdef double late = 0.0
+        cdef double late = 0.0, weight
         cdef Evidence evidence, recalled
         cdef ScoreRound r
         if size == 1:
@@ -210,19 +222,21 @@ cdef class RecalibrateKernel(LookingKernel):
         sharp_delay(&self.sharp, late / <double>size, size)
         for i in range(size):
             r = rounds[i]
-            sharp_count(&evidence, r.begun.predicted, r.begun.recalled[0], outcomes[i])
-            recent_count(&recalled, r.begun.recalled, r.begun.moved, outcomes[i])
+            weight = weight_of(r)
+            sharp_count(&evidence, r.begun.predicted, r.begun.recalled[0], outcomes[i], weight)
+            recent_count(&recalled, r.begun.recalled, r.begun.moved, outcomes[i], weight)
             is_placed = on_grid is None or on_grid[i]
             if is_placed and safe_learn(
                 &self.safe, r.begun.m, r.begun.z, outcomes[i], r.begun.bet > 0.0, self.sharp.lag
             ) < 0:
                 raise MemoryError
             self.waiting_mean(r.begun.s, r.begun.past)
-            sharp_step(&self.sharp, &self.view, outcomes[i])
-            recent_step(&self.recent, &self.recall, outcomes[i])
+            sharp_step(&self.sharp, &self.view, outcomes[i], weight)
+            recent_step(&self.recent, &self.recall, outcomes[i], weight)
             self._learned += 1
         for i in range(size):
-            self.weigh_levels(&(<ScoreRound>rounds[i]).begun, outcomes[i], self.sharp.lag)
+            r = rounds[i]
+            self.weigh_levels(&r.begun, outcomes[i], weight_of(r), self.sharp.lag)
         sharp_weigh(&self.sharp, &evidence)
         recent_weigh(&self.recent, &recalled, 1.0 / slowness(self.sharp.lag, LAG))
         self.view_age = -1
@@ -242,33 +256,37 @@ cdef class RecalibrateKernel(LookingKernel):
 
     cdef int catch_up(self) except -1:
         """Learn what was deferred: large batches as such, and all else as it came."""
-        cdef list calls = self.calls, rounds = []
+        cdef list calls = self.calls, rounds = [], batches = []
         cdef Py_ssize_t i, start = 0
+        if self.deferred >= SMALLEST_BATCH:
+            for call in calls:
+                rounds += call[0]
+            batches = [batch for batch in batches_of(rounds) if len(batch) >= SMALLEST_BATCH]
         self.calls, self.deferred = [], 0
-        for call in calls:
-            rounds += call[0]
-        outcomes = np.concatenate([call[1] for call in calls])
-        placed = np.concatenate([self.mask_of(call[2], len(call[0])) for call in calls])
-        batches = [batch for batch in batches_of(rounds) if len(batch) >= SMALLEST_BATCH]
-        is_small = np.ones(len(rounds), dtype=bool)
-        for batch in batches:
-            is_small[batch] = False
-        if is_small.any():
+        if not batches:
+            for call in calls:
+                self.learn_call(call[0], call[1], call[2])
+        else:
+            outcomes = np.concatenate([call[1] for call in calls])
+            placed = np.concatenate([self.mask_of(call[2], len(call[0])) for call in calls])
+            is_small = np.ones(len(rounds), dtype=bool)
+            for batch in batches:
+                is_small[batch] = False
             for call in calls:
                 stop = start + len(call[0])
                 small = start + np.flatnonzero(is_small[start:stop])
                 start = stop
                 if len(small):
                     self.learn_call([rounds[i] for i in small], outcomes[small], placed[small])
-        for batch in batches:
-            self.learn_batch(rounds, outcomes, placed, batch)
-        if self.followed_by is not None:
-            self.followed_by()
+            for batch in batches:
+                self.learn_batch(rounds, outcomes, placed, batch)
+        if self.followed_by is not None and self.followed_by.deferred:
+            self.followed_by.catch_up()
         return 0
 
-    def _follow(self, learn):
-        """Call this whenever outcomes that were deferred have been learned."""
-        self.followed_by = learn
+    def _follow(self, groups):
+        """Let groups catch up whenever outcomes that they deferred have been learned here."""
+        self.followed_by = groups
 
     def _finish_batch(self, list rounds not None, outcomes, scores=None, placed=None):
         """Learn a batch of rounds now, as if these had been the scores.
@@ -303,7 +321,7 @@ cdef class RecalibrateKernel(LookingKernel):
         """
         cdef double[REGRESSIONS] odds, levelled
         cdef double[TERMS] terms
-        cdef double q, y
+        cdef double q, y, weight
         cdef Py_ssize_t n = order.shape[0], i, known
         cdef int64_t earliest = self._rounds
         cdef Evidence recalled, regressed
@@ -325,20 +343,27 @@ cdef class RecalibrateKernel(LookingKernel):
         levels_odds(&self.levels, terms, odds)
         for i in range(n):
             r, y = rounds[order[i]], outcomes[order[i]]
-            misses_add(&misses, r.begun.predicted, r.begun.recalled[0], y)
-            recent_count(&recalled, r.begun.recalled, r.begun.moved, y)
+            weight = weight_of(r)
+            misses_add(&misses, r.begun.predicted, r.begun.recalled[0], y, weight)
+            recent_count(&recalled, r.begun.recalled, r.begun.moved, y, weight)
             if known:
                 levels_say(odds, r.begun.predicted[1], rows.least, levelled)
-                evidence_add(&regressed, levelled, y, 0.0)
-            rows_set(&rows, i, r.begun.s, y)
+                evidence_add(&regressed, levelled, y, weight, 0.0)
+            rows_set(&rows, i, r.begun.s, y, weight)
         batch_learn(&self.sharp, &self.batches, &rows, &misses, self._learned, is_revised)
         self._learned += n
         if known:
-            levels_weigh(
-                &self.levels, &regressed, misses.likelihood, 1.0 / misses.dispersed, misses.keep
-            )
+            levels_weigh(&self.levels, &regressed, misses.likelihood, 1.0 / misses.dispersed)
             levels_learn(&self.levels, terms, batch_level(&self.sharp))
         levels_add(&self.levels, batch_level(&self.sharp), self._rounds)
+        if known and misses.change > 0.0:
+            evidence_start(&regressed, REGRESSIONS)
+            for i in range(n):
+                q = within(1.0 / (1.0 + rows.base[i]), rows.least)  # as all so far say it now
+                levels_say(self.levels.odds, q, rows.least, levelled)
+                evidence_add(&regressed, levelled, rows.y[i], rows.w[i], 0.0)
+            levels_change(&self.levels, &regressed, misses.fitted, misses.fit_power, misses.change)
+        levels_return(&self.levels, misses.keep)
         recent_weigh(&self.recent, &recalled, 1.0 / misses.dispersed)
         means = batch_means(&self.sharp, &rows)
         for i in range(n):
@@ -356,14 +381,6 @@ cdef class RecalibrateKernel(LookingKernel):
 
     cdef object mask_of(self, placed, Py_ssize_t size):
         return np.ones(size, dtype=np.uint8) if placed is None else placed
-
-    def _trust(self, double weight):
-        """Give the identity this weight in the mixture; the others keep their proportions."""
-        cdef Py_ssize_t i
-        cdef double less = (1.0 - weight) / (1.0 - self.sharp.w[0])
-        self.sharp.w[0] = weight
-        for i in range(1, EXPERTS):
-            self.sharp.w[i] *= less
 
     def run(self, scores, outcomes):
         """Predict each score and then learn its outcome, if it is known; return the predictions.
@@ -407,7 +424,7 @@ cdef class RecalibrateKernel(LookingKernel):
                 with nogil:
                     for t in range(start, stop):
                         score, y = s[t], p[t]
-                        self.current = self.begin(score) if on_grid[t] else self.begin_mean(score)
+                        self.begin_at(score, on_grid[t], &self.current)
                         if is_smooth and not self._inner:
                             estimates[0, t] = self.current.raw
                         if is_smooth:
@@ -415,11 +432,11 @@ cdef class RecalibrateKernel(LookingKernel):
                         if is_watched:
                             watched[0, t], watched[1, t] = self.current.raw, self.current.e
                         if not isnan(y) and on_grid[t]:
-                            failed = self.finish(&self.current, y, 0.0)
+                            failed = self.finish(&self.current, y, 1.0, 0.0)
                             if failed < 0:
                                 break
                         elif not isnan(y):
-                            self.finish_mean(&self.current, y, 0.0)
+                            self.finish_mean(&self.current, y, 1.0, 0.0)
                         p[t], m[t], s[t] = self.current.z, self.current.m, self.current.s
                 if failed < 0:
                     raise MemoryError(f"no memory left in round {self._rounds}")
@@ -501,7 +518,7 @@ cdef class RecalibrateKernel(LookingKernel):
             raise ValueError(f"saved lag must be in [0, {rounds}]")
         if waiting.shape[0] and learned == rounds:
             raise ValueError("saved open must be empty if every prediction has its outcome")
-        check_sharp(parts, learned, seen["batches"][0] > 0.0)
+        check_sharp(parts, learned)
         check_recent(memory, learned)
         check_batches(seen, learned)
         check_levels(followed, rounds, learned)

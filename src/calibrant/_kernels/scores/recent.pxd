@@ -36,10 +36,12 @@ cdef double recent_smooth(
 cdef void recent_silence(double *predicted, double q) noexcept nogil
 cdef void recent_learn(
     RecentState *state, const Recall *recall, const double *predicted, double moved, double y,
-    double lag
+    double weight, double lag
 ) noexcept nogil
 cdef void recent_count(
-    Evidence *evidence, const double *predicted, double moved, double y
+    Evidence *evidence, const double *predicted, double moved, double y, double weight
 ) noexcept nogil
 cdef void recent_weigh(RecentState *state, Evidence *evidence, double power) noexcept nogil
-cdef void recent_step(RecentState *state, const Recall *recall, double y) noexcept nogil
+cdef void recent_step(
+    RecentState *state, const Recall *recall, double y, double weight
+) noexcept nogil

@@ -10,7 +10,9 @@ that; but where the world moves fast, they alone are near.
 
 Slots take Newton steps on the log loss, one an outcome: A = lam A + (1 - lam) + h, which starts at
 1, with h = max(p (1 - p), FLAT least), and log r moves by d = (y - p) / A. Instead of e^d, which
-takes long, r is multiplied by (2 + d) / (2 - d), and stays within FARTHEST and its inverse.
+takes long, r is multiplied by (2 + d) / (2 - d), and stays within FARTHEST and its inverse. An
+outcome of weight w adds w h to A; its step is w (y - p) / (A + (w - 1) / 2), shorter than 2 where w
+is above 1, and w (y - p) / A where it is below.
 
 A second mixture (`mixing.pyx`) weighs the mixture's mean, which starts at 0.998, against the eight.
 So where the past says nothing, its log loss is at most 0.002 above that of the mixture's mean over
@@ -34,7 +36,7 @@ from calibrant._kernels.functions cimport pow
 from calibrant._kernels.scores.mixing cimport (
     LAG, Evidence, curvature, evidence_add, evidence_weigh, returned, slowness, weigh, within,
 )
-from calibrant._kernels.saved import SLACK
+from calibrant._kernels.saved import MOST_WEIGHT, SLACK
 from calibrant._kernels.scores.sharp cimport FLAT, Events, View, heard, sharp_least
 
 # The parts of RecentState, which is nothing but doubles: their names and sizes, in its order.
@@ -113,7 +115,7 @@ cdef void recent_silence(double *predicted, double q) noexcept nogil:
 
 cdef void recent_learn(
     RecentState *state, const Recall *recall, const double *predicted, double moved, double y,
-    double lag
+    double weight, double lag
 ) noexcept nogil:
     """Weigh the experts by what they `predicted` in the round, then let the slots of its past
     learn.
@@ -127,19 +129,19 @@ cdef void recent_learn(
         doubt = DOUBT if lag == 0.0 else pow(DOUBT, 1.0 / slowness(lag, LAG))
         for i in range(RECENTS):
             state.w[1 + i] *= doubt
-    weigh(state.w, PRIORS, 1 + RECENTS, predicted, y, lag, returned(SHARE, predicted[0]))
-    recent_step(state, recall, y)
+    weigh(state.w, PRIORS, 1 + RECENTS, predicted, y, weight, lag, returned(SHARE, predicted[0]))
+    recent_step(state, recall, y, weight)
 
 
 cdef void recent_count(
-    Evidence *evidence, const double *predicted, double moved, double y
+    Evidence *evidence, const double *predicted, double moved, double y, double weight
 ) noexcept nogil:
     """Count how likely each expert made one outcome of many."""
     cdef Py_ssize_t i
     if moved > 0.0:
         for i in range(RECENTS):
             evidence.product[1 + i] *= DOUBT
-    evidence_add(evidence, predicted, y, returned(SHARE, predicted[0]))
+    evidence_add(evidence, predicted, y, weight, returned(SHARE, predicted[0]))
 
 
 cdef void recent_weigh(RecentState *state, Evidence *evidence, double power) noexcept nogil:
@@ -147,14 +149,17 @@ cdef void recent_weigh(RecentState *state, Evidence *evidence, double power) noe
     evidence_weigh(evidence, state.w, PRIORS, power)
 
 
-cdef void recent_step(RecentState *state, const Recall *recall, double y) noexcept nogil:
+cdef void recent_step(
+    RecentState *state, const Recall *recall, double y, double weight
+) noexcept nogil:
     """Let the slots of a past learn the outcome that followed, which the next past ends with."""
     cdef Py_ssize_t i, k
-    cdef double p, A, odds, flat = FLAT * recall.least
+    cdef double p, A, r, odds, flat = FLAT * recall.least, more = max(0.0, 0.5 * (weight - 1.0))
     for i in range(RECENTS):
         k, p = recall.slot[i], recall.p[1 + i]
-        state.A[k] = A = (1.0 - FORGET) * state.A[k] + FORGET + curvature(p, flat)
-        odds = state.odds[k] * ((2.0 * A + (y - p)) / (2.0 * A - (y - p)))
+        state.A[k] = A = (1.0 - FORGET) * state.A[k] + FORGET + weight * curvature(p, flat)
+        A, r = A + more, weight * (y - p)
+        odds = state.odds[k] * ((2.0 * A + r) / (2.0 * A - r))
         state.odds[k] = min(max(odds, 1.0 / FARTHEST), FARTHEST)
     state.past = <double>((2 * <int64_t>state.past + (y > 0.5)) % PASTS)
 
@@ -162,7 +167,7 @@ cdef void recent_step(RecentState *state, const Recall *recall, double y) noexce
 def check_recent(parts, double learned):
     """Refuse a saved memory that so many outcomes cannot have made; arrays by name."""
     least = returned(SHARE, sharp_least(1 << 62)) * np.array(PRIORS)
-    w, past, most = parts["recent_w"], parts["past"][0], 1.0 + 0.25 * learned
+    w, past, most = parts["recent_w"], parts["past"][0], 1.0 + 0.25 * MOST_WEIGHT * learned
     if (w < least * (1.0 - SLACK)).any() or abs(w.sum() - 1.0) > SLACK:
         raise ValueError("saved recent_w must not fall below what the prior returns, and sum to 1")
     if past not in range(min(PASTS, 2 ** int(min(learned, 6.0)))):

@@ -22,13 +22,14 @@ A round with mean m is played
    other's slope a = (f(e) - f(e - 1)) / D.
 
 The purse starts at 31/2, half for each point. It loses what a bet adds to F, gains what it takes
-from F, and gains 0.15 v / D an outcome and 1/2 a cut.
+from F, and gains 1/2 a cut and 0.15 v / D an outcome, but not of a mixed round: honest outcomes bring
+few of these, and an opponent most of his.
 
 An outcome counts 1 for the gap that holds m, and a gap with enough of them is cut: where points have
 become biased, new ones appear near m. That of a mixed round counts c / 32, c being what a gap must
 pass to be cut, for the gap it was played in, which may lie far from m, and for m's: patience, or an
-opponent buys points with mixed rounds. So does that of a round played outside of m's gap while the
-purse holds less than 1.
+opponent buys points with mixed rounds. So does that of a bet, and of a round played outside of m's
+gap, while the purse holds less than 1: the more points, the more there are to load.
 
 Where outcomes are late, a point is predicted many times before its bias is seen, by chance or
 because the world moved on, and by then each bet would be charged as if all others had been seen. So
@@ -86,15 +87,16 @@ cdef double SPARE = 1.0      # a purse below this is careful with cuts
 cdef double LATE = 0.5       # a lag above which a point has changed since it was played
 
 
-cdef inline double noise(const Grid *s, Py_ssize_t i) noexcept nogil:
-    """Return D1."""
-    return (s.n[i] + 1.0) * s.v[i] + 1.0
-
-
 cdef void safe_weigh(Grid *s, Py_ssize_t i) noexcept nogil:
-    """Compute how much the bias of point i exceeds the lenient threshold."""
-    cdef double D1 = noise(s, i)
-    s.e[i] = fabs(s.S[i]) - sqrt((NEUTRAL + s.lenient * log(D1)) * D1)
+    """Update the cached thresholds of point i, which depend only on its own outcomes.
+
+    By how much its bias exceeds the tight threshold is e, the lenient one o; b is its part of the
+    charge.
+    """
+    cdef double visited = (s.n[i] + 1.0) * s.v[i], D1 = visited + 1.0, bias = fabs(s.S[i])
+    s.o[i] = bias - sqrt((NEUTRAL + s.lenient * log(D1)) * D1)
+    s.e[i] = bias - sqrt(visited + FRESH)
+    s.b[i] = REPAY * s.v[i] * s.S[i] / D1
 
 
 cdef int safe_start(Grid *s, double lenient=LENIENT) noexcept nogil:
@@ -108,18 +110,13 @@ cdef int safe_start(Grid *s, double lenient=LENIENT) noexcept nogil:
     return 0
 
 
-cdef inline double excess(const Grid *s, Py_ssize_t k) noexcept nogil:
-    """Return e, above 0 where a visit is not free."""
-    return fabs(s.S[k]) - sqrt((s.n[k] + 1.0) * s.v[k] + FRESH)
-
-
 cdef inline int leaning(const Grid *s, Py_ssize_t k, bint tight) noexcept nogil:
     """Return -1 for a point that under-predicts, 0 for a neutral one, 1 if it over-predicts."""
     if k == 0:
         return -1
     if k == s.count - 1:
         return 1
-    if (excess(s, k) if tight else s.e[k]) <= 0.0:
+    if (s.e[k] if tight else s.o[k]) <= 0.0:
         return 0
     return 1 if s.S[k] > 0.0 else -1
 
@@ -131,13 +128,13 @@ cdef inline double square(double x) noexcept nogil:
 
 cdef inline double slope(const Grid *s, Py_ssize_t k) noexcept nogil:
     """Return by how much the cost of a biased point depends on its next outcome."""
-    cdef double e = excess(s, k)
-    return (square(e) - square(e - 1.0)) / ((s.n[k] + 1.0) * s.v[k] + FRESH)
+    return (square(s.e[k]) - square(s.e[k] - 1.0)) / ((s.n[k] + 1.0) * s.v[k] + FRESH)
 
 
 cdef inline double cost(double N, double U) noexcept nogil:
     """Return F, where U = S + 1/2 - z."""
-    return square(fabs(U) - 0.5 - sqrt(N)) / N
+    cdef double x = fabs(U) - 0.5 - sqrt(N)
+    return x * x / N if x > 0.0 else 0.0
 
 
 cdef inline double rise(const Grid *s, Py_ssize_t k, double y) noexcept nogil:
@@ -149,7 +146,7 @@ cdef inline double rise(const Grid *s, Py_ssize_t k, double y) noexcept nogil:
 cdef inline double charge(const Grid *s, Py_ssize_t k, double m) noexcept nogil:
     """Return what predicting point k for a mean m is taken to cost."""
     cdef double d = s.z[k] - m
-    return d * (d + REPAY * s.v[k] * s.S[k] / noise(s, k))
+    return d * (d + s.b[k])
 
 
 cdef inline Py_ssize_t nearest(
@@ -162,7 +159,7 @@ cdef inline Py_ssize_t nearest(
     cdef Py_ssize_t last = s.count - 1, i = gap, j = i + 1
     cdef int left = leaning(s, i, tight), right = leaning(s, j, tight)
     if left == 0 and right == 0:
-        return i if charge(s, i, m) <= charge(s, j, m) else j
+        return i + (charge(s, i, m) > charge(s, j, m))  # no branch: a processor could not guess it
     if left < 0 and right > 0:
         return -1 - i
     # Search outwards, the nearer side first, until the place that always exists.
@@ -194,16 +191,17 @@ cdef Place mixed(const Grid *s, Py_ssize_t k) noexcept nogil:
     return Place(s.z[k], s.z[k + 1], b / (a + b), True, False)
 
 
-cdef Place safe_place(const Grid *s, double m) noexcept nogil:
+cdef Place safe_place(Grid *s, double m) noexcept nogil:
     """Choose where to play for a mean m inside (0, 1)."""
-    return safe_place_in(s, m, grid_find(s, m))
+    s.last = grid_find(s, m)
+    return safe_place_in(s, m, s.last)
 
 
 cdef Place safe_place_in(const Grid *s, double m, Py_ssize_t gap) noexcept nogil:
     """Choose where to play for a mean m in a gap."""
     cdef Py_ssize_t k = nearest(s, m, gap, False)
     cdef bint bet = False
-    if k < 0 or excess(s, k) > 0.0:
+    if k < 0 or s.e[k] > 0.0:
         # The worse outcome is the one that adds to the bias.
         bet = k >= 0 and rise(s, k, 0.0 if s.S[k] > 0.0 else 1.0) <= s.purse
         if not bet:
@@ -244,21 +242,23 @@ cdef int safe_learn(
     The last outcomes, this one included, came `lag` predictions late on average. Returns 0, or -1
     when there was no memory and nothing changed.
     """
-    return safe_learn_near(s, m, z, y, bet, lag, grid_find(s, m))
+    return safe_learn_near(s, m, z, y, bet, lag, s.last)  # mostly the outcome comes next
 
 
 cdef int safe_learn_near(
     Grid *s, double m, double z, double y, bint bet, double lag, Py_ssize_t gap
 ) noexcept nogil:
     """Do what `safe_learn` does, sooner if `gap` is the one that holds m."""
-    cdef Py_ssize_t k = grid_find_near(s, z, gap), at = grid_find_near(s, m, gap)
+    # Most points that are predicted are an end of the gap.
+    cdef Py_ssize_t k = grid_find_near(s, z, gap), at = grid_find_near(s, m, k - 1)
     cdef double D = (s.n[k] + 1.0) * s.v[k] + FRESH, prompt = 1.0 / slowness(lag, LAG)
     # Unless it was a bet, a biased point was played with the neighbour that it leans towards. What it
     # was when it was played, a late outcome does not tell.
-    cdef bint is_mixed = s.e[k] > 0.0 if lag > LATE else not bet and excess(s, k) > 0.0
+    cdef bint is_mixed = s.o[k] > 0.0 if lag > LATE else not bet and s.e[k] > 0.0
     if grid_reserve(s, s.count + 2) < 0:
         return -1
-    s.purse += INCOME * s.v[k] / D
+    if not is_mixed:
+        s.purse += INCOME * s.v[k] / D
     if bet:
         s.purse = fmax(0.0, s.purse - prompt * rise(s, k, y))
     gap = k if s.S[k] < 0.0 else k - 1
@@ -269,7 +269,7 @@ cdef int safe_learn_near(
         count(s, gap, careful(s, fmax(1.0, patience(s)), prompt))
         if gap != at:
             count(s, grid_find_near(s, m, at), careful(s, 1.0, prompt))
-    elif k == at or k == at + 1 or s.purse >= SPARE:
+    elif s.purse >= SPARE or (not bet and (k == at or k == at + 1)):
         count(s, at, 1.0)
     else:
         count(s, at, fmin(1.0, careful(s, 1.0, prompt)))

@@ -31,9 +31,8 @@ cdef class ScoreRound(Round):
     cdef readonly double dispersed   # and how many of its outcomes count for one; 0 until then
 
 
-cdef inline ScoreRound as_round(Begun begun, int64_t number):
-    """Return a round as an object that a book can keep; so many of its kernel came before."""
+cdef inline ScoreRound new_round(int64_t number):
+    """Return a round that a book can keep, to be filled; so many of its kernel came before."""
     cdef ScoreRound r = ScoreRound.__new__(ScoreRound)
-    r.begun = begun
     r.number = r.batch = number
     return r

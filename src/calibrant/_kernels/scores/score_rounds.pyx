@@ -62,12 +62,13 @@ def save_rounds(rounds):
 
 def load_rounds(const int64_t[::1] numbers, const double[:, ::1] places):
     """Return the rounds that `save_rounds` saved, from one row of `places` each."""
-    rounds = []
-    cdef Begun begun
+    cdef list rounds = []
+    cdef ScoreRound r
     cdef Py_ssize_t i
     for i in range(numbers.shape[0]):
-        memcpy(&begun, &places[i, 0], ROUND_SIZE * sizeof(double))
-        rounds.append(as_round(begun, numbers[i]))
+        r = new_round(numbers[i])
+        memcpy(&r.begun, &places[i, 0], ROUND_SIZE * sizeof(double))
+        rounds.append(r)
     return rounds
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from calibrant._kernels.scores.pending cimport Awaited, PendingKernel, Wait
 from calibrant._kernels.scores.pending_saving import load_awaited, save_awaited
 from calibrant._kernels.scores.recalibrate import NONE_WAITS
-from calibrant._kernels.rounds.round cimport Round, StagedRound
+from calibrant._kernels.rounds.round cimport Round, StagedRound, weight_of
 from calibrant._kernels.rounds.rule cimport Rule
-from calibrant._kernels.scores.score_rounds cimport Begun, ScoreRound, as_round
+from calibrant._kernels.scores.score_rounds cimport ScoreRound, new_round
 from calibrant._kernels.scores.scoring cimport ScoringKernel
 
 
@@ -25,10 +25,10 @@ cdef class ScoreRule(Rule):
 
     def __init__(self, ScoringKernel whole not None, groups=None, PendingKernel silence=None):
         self.whole, self.groups, self.silence = whole, groups, silence
-        self.is_stepwise = True
+        self.is_stepwise = self.is_weighted = self.is_compiled = True
         whole._attend(silence)
         if groups is not None:
-            whole._follow(groups.catch_up)
+            whole._follow(groups)
 
     def take_over(self, ScoreRule other not None):
         """Take over all that another rule has learned."""
@@ -66,10 +66,13 @@ cdef class ScoreRule(Rule):
 
     cpdef Round begin(self, row, by):
         """Predict a score, in its group if it has one."""
+        cdef ScoreRound r
         if by is not None:
             return self.groups.begin(self.whole, row, by)
         self.whole.enter()
-        return as_round(self.whole.begin(self.whole.as_score(row)), self.whole._rounds - 1)
+        r = new_round(self.whole._rounds)
+        self.whole.begin(self.whole.as_score(row), &r.begun)
+        return r
 
     cpdef list begin_many(self, rows, by):
         """Predict scores that were checked."""
@@ -88,7 +91,7 @@ cdef class ScoreRule(Rule):
         cdef Py_ssize_t i
         self.whole.enter()
         for i in range(x.shape[0]):
-            (<ScoreRound>rounds[i]).begun = self.whole.begin(x[i])
+            self.whole.begin(x[i], &(<ScoreRound>rounds[i]).begun)
         return 0
 
     # -- outcomes -------------------------------------------------------------------------------
@@ -113,7 +116,7 @@ cdef class ScoreRule(Rule):
         else:
             self.whole.enter()
             if self.whole.finish(
-                &(<ScoreRound>r).begun, outcome, self.whole.lateness(r.number)
+                &(<ScoreRound>r).begun, outcome, weight_of(r), self.whole.lateness(r.number)
             ) < 0:
                 raise MemoryError
 
@@ -122,16 +125,18 @@ cdef class ScoreRule(Rule):
     cdef double step(self, object row) except? -1.0:
         cdef ScoringKernel whole = self.whole
         whole.enter()
-        whole.current = whole.begin(whole.as_score(row))
+        whole.begin(whole.as_score(row), &whole.current)
         whole.opened_as, whole._open = whole._rounds - 1, True
         return whole.current.z
 
-    cdef int finish_step(self, double outcome) except -1:
+    cdef int finish_step(self, double outcome, double weight) except -1:
         cdef ScoringKernel whole = self.whole
         whole.enter()
         if not whole._open:
             raise ValueError(NONE_WAITS)
-        if whole.finish(&whole.current, outcome, whole.lateness(whole.opened_as)) < 0:
+        if weight != 0.0 and whole.finish(
+            &whole.current, outcome, weight, whole.lateness(whole.opened_as)
+        ) < 0:
             raise MemoryError
         whole._open = False
         return 0

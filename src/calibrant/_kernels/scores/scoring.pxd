@@ -63,15 +63,15 @@ cdef class ScoringKernel:
     cdef double look(self, double s) noexcept nogil
     cdef double look_aside(self, double s) noexcept nogil
     cdef double aside(self, double s) noexcept nogil
-    cdef Begun opened(self, double score) noexcept nogil
+    cdef void opened(self, double score, Begun *r) noexcept nogil
     cdef double smooth(self, double s) noexcept nogil
-    cdef Begun begin_mean(self, double score) noexcept nogil
-    cdef Begun begin(self, double score) noexcept nogil
+    cdef void begin_mean(self, double score, Begun *r) noexcept nogil
+    cdef void begin(self, double score, Begun *r) noexcept nogil
     cdef double mean_begun(self, const Begun *r) noexcept nogil
     cdef double lateness(self, int64_t number) noexcept nogil
-    cdef void weigh_levels(self, const Begun *r, double y, double lag) noexcept nogil
-    cdef void finish_mean(self, const Begun *r, double y, double late) noexcept nogil
-    cdef int finish(self, const Begun *r, double y, double late) noexcept nogil
+    cdef void weigh_levels(self, const Begun *r, double y, double weight, double lag) noexcept nogil
+    cdef void finish_mean(self, const Begun *r, double y, double weight, double late) noexcept nogil
+    cdef int finish(self, const Begun *r, double y, double weight, double late) noexcept nogil
     cdef int enter(self) except -1
     cdef int catch_up(self) except -1
     cdef double as_score(self, object score) except? -1.0

@@ -9,6 +9,7 @@ from calibrant._kernels.scores.batches cimport batches_start
 from calibrant._kernels.scores.delays cimport RANGES
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.grid cimport grid_free
+from calibrant._kernels.interrupts cimport hold, release
 from calibrant._kernels.kernel import own_copy
 from calibrant._kernels.scores.levels cimport levels_start, levels_view, levels_weigh_one
 from calibrant._kernels.scores.mixing cimport lag_after, within
@@ -25,6 +26,7 @@ from calibrant._kernels.scores.recent cimport (
 from calibrant._kernels.scores.score_rounds cimport ScoreRound
 from calibrant._kernels.scores.safe cimport Place, safe_learn, safe_place, safe_start
 from calibrant._kernels.scores.sharp cimport (
+    EXPERTS,
     Events,
     View,
     sharp_events,
@@ -53,7 +55,15 @@ cdef class ScoringKernel:
         if safe_start(&self.safe) < 0:
             raise MemoryError
 
-    def __init__(self, kind, seed, inner=False):
+    def __init__(self, kind, seed, inner=False, trust=None):
+        """With `inner`, scores are another kernel's estimates; `trust` is the identity's weight."""
+        cdef Py_ssize_t i
+        cdef double less
+        if trust is not None:  # the other experts keep their proportions
+            less = (1.0 - trust) / (1.0 - self.sharp.w[0])
+            self.sharp.w[0] = trust
+            for i in range(1, EXPERTS):
+                self.sharp.w[i] *= less
         self._kind = KINDS.index(kind)
         self._inner = inner
         self._seed = seed
@@ -118,9 +128,8 @@ cdef class ScoringKernel:
         estimate = recent_smooth(&self.recent, &recall, estimate, events)
         return estimate if self.pending is None else self.pending.mixed(s, estimate)
 
-    cdef Begun opened(self, double score) noexcept nogil:
+    cdef void opened(self, double score, Begun *r) noexcept nogil:
         """Open the next round, with what the experts say of its score."""
-        cdef Begun r
         r.raw = self.given = self.raw_of(score)
         r.s = self.above_floor(r.raw)
         r.m = self.look(r.s)
@@ -130,53 +139,55 @@ cdef class ScoringKernel:
         if self._kind == MARGIN:
             self.size = self.size_with(score)
         self._rounds += 1
-        return r
 
-    cdef Begun begin_mean(self, double score) noexcept nogil:
+    cdef void begin_mean(self, double score, Begun *r) noexcept nogil:
         """Open the next round off the grid, with the mixture's mean as its prediction."""
-        cdef Begun r = self.opened(score)
+        self.opened(score, r)
         r.e = r.z = r.m = self.aside(r.s)
         recent_silence(r.recalled, r.recalled[0])
-        return r
 
-    cdef Begun begin(self, double score) noexcept nogil:
+    cdef void begin(self, double score, Begun *r) noexcept nogil:
         """Make the next prediction."""
-        cdef Begun r = self.opened(score)
-        cdef Place place = safe_place(&self.safe, r.m)
+        cdef Place place
+        self.opened(score, r)
+        place = safe_place(&self.safe, r.m)
         r.e, r.z, r.bet = place_mean(place), place.hi, place.bet
         if uniform(self._key, <uint64_t>(self._rounds - 1)) < place.share:
             r.z = place.lo
         if place.moved:
             r.moved = 1.0
             recent_silence(r.recalled, r.recalled[0])
-        return r
 
     cdef double lateness(self, int64_t number) noexcept nogil:
         """Return how many predictions were made since the one of this number."""
         return <double>(self._rounds - number - 1)
 
-    cdef void weigh_levels(self, const Begun *r, double y, double lag) noexcept nogil:
+    cdef void weigh_levels(self, const Begun *r, double y, double weight, double lag) noexcept nogil:
         """Weigh those that forecast the levels of batches, if there were any, by one outcome."""
         if self.levels.count > 0.0:
             levels_weigh_one(
-                &self.levels, self.sharp.w, r.predicted, sharp_returned(r.recalled[0]), y, lag
+                &self.levels, self.sharp.w, r.predicted, sharp_returned(r.recalled[0]), y, weight, lag
             )
 
-    cdef void finish_mean(self, const Begun *r, double y, double late) noexcept nogil:
-        """Learn the outcome of a round that stayed off the grid."""
+    cdef void finish_mean(self, const Begun *r, double y, double weight, double late) noexcept nogil:
+        """Learn the outcome of a round that stayed off the grid, with this weight."""
         if self.view_age != self._learned or self.view.s != r.s or self.recall.past != r.past:
             self.waiting_mean(r.s, r.past)
-        self.weigh_levels(r, y, lag_after(self.sharp.lag, late))
-        sharp_learn(&self.sharp, &self.view, r.predicted, r.recalled[0], y, late)
-        recent_learn(&self.recent, &self.recall, r.recalled, r.moved, y, self.sharp.lag)
+        self.weigh_levels(r, y, weight, lag_after(self.sharp.lag, late))
+        sharp_learn(&self.sharp, &self.view, r.predicted, r.recalled[0], y, weight, late)
+        recent_learn(&self.recent, &self.recall, r.recalled, r.moved, y, weight, self.sharp.lag)
         self._learned += 1
 
-    cdef int finish(self, const Begun *r, double y, double late) noexcept nogil:
-        """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
+    cdef int finish(self, const Begun *r, double y, double weight, double late) noexcept nogil:
+        """Learn the outcome of a prediction; -1 when there was no memory and nothing changed.
+
+        Its weight says how much it teaches the mixture. The grid counts it once: what it promises is
+        calibration over the outcomes, each of which is one.
+        """
         cdef double lag = lag_after(self.sharp.lag, late)
         if safe_learn(&self.safe, r.m, r.z, y, r.bet > 0.0, lag) < 0:
             return -1
-        self.finish_mean(r, y, late)
+        self.finish_mean(r, y, weight, late)
         return 0
 
     cdef int enter(self) except -1:
@@ -187,7 +198,11 @@ cdef class ScoringKernel:
                 "give each thread a recalibrator of its own"
             )
         if self.deferred:
-            self.catch_up()
+            hold()
+            try:
+                self.catch_up()
+            finally:
+                release()
         return 0
 
     cdef int catch_up(self) except -1:

@@ -13,6 +13,7 @@ cdef enum:
     ALL_BINS = 140                  # of all grids: 10 + 30 + 100
     EXPERTS = 1 + PLATTS + OFFSETS + BETAS + GRIDS * MEMORIES
     KEPT = 4 + GRIDS                # experts that forget nothing
+    PRIOR = 2                       # visits that the score itself counts for in a bin
     FLAT = 10                       # the least curvature that a Newton step sees, over `least`
     EVENTS = 10                     # a memory of so many counts a quarter in the smooth estimate
     LEARNED = 100                   # so does what was learned from so many
@@ -72,16 +73,18 @@ cdef double sharp_returned(double m) noexcept nogil
 cdef void sharp_view(
     const SharpState *state, double s, double least, View *view
 ) noexcept nogil
-cdef void sharp_view_at(
-    const SharpState *state, double s, double u, double v, double least, View *view
-) noexcept nogil
 cdef Events sharp_events(const SharpState *state) noexcept nogil
 cdef void sharp_view_smooth(const SharpState *state, double s, View *view) noexcept nogil
 cdef double sharp_smooth(const SharpState *state, const View *view, Events events) noexcept nogil
 cdef void sharp_learn(
-    SharpState *state, const View *view, const double *predicted, double m, double y, double late
+    SharpState *state, const View *view, const double *predicted, double m, double y,
+    double weight, double late,
 ) noexcept nogil
-cdef void sharp_count(Evidence *evidence, const double *predicted, double m, double y) noexcept nogil
+cdef void sharp_count(
+    Evidence *evidence, const double *predicted, double m, double y, double weight
+) noexcept nogil
 cdef void sharp_delay(SharpState *state, double late, int64_t count) noexcept nogil
 cdef void sharp_weigh(SharpState *state, Evidence *evidence) noexcept nogil
-cdef void sharp_step(SharpState *state, const View *view, double y) noexcept nogil
+cdef void sharp_step(
+    SharpState *state, const View *view, double y, double weight
+) noexcept nogil

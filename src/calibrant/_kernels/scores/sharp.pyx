@@ -14,6 +14,9 @@ and p the prediction, A = lam A + (1 - lam) I + h f f^T, h = max(p (1 - p), FLAT
 parameters move by -A^-1 (p - y) f. A starts at 10 I, which is a prior of standard deviation 0.3 on
 each parameter, and never falls below I, so no step is longer than |f|.
 
+An outcome of weight w counts w times in the loss: w h f f^T is added to A, parameters move by
+-w A^-1 (p - y) f, and a bin gets w visits. It is one outcome to what forgets and to what returns.
+
 They are mixed as `mixing.pyx` says, with SHARE of the weights returning to the prior each round. How
 late the last hundred outcomes came on average is their lag, and outcomes that come together count
 as late as they are on average; the experts still learn one after the other.
@@ -47,7 +50,7 @@ from calibrant._kernels.scores.mixing cimport (
     LAG, Evidence, curvature, evidence_add, evidence_weigh, lag_after, returned, slowness, weigh,
     within,
 )
-from calibrant._kernels.saved import SLACK
+from calibrant._kernels.saved import MOST_WEIGHT, SLACK
 from calibrant._kernels.tally cimport bin_of
 
 # The parts of SharpState, which is nothing but doubles: their names and sizes, in its order.
@@ -68,7 +71,6 @@ cdef double LEAST = 1e-4            # `least` at the start
 cdef double TINIEST = 1e-9          # what it never falls below
 cdef double SHARE = 5e-5            # share of the weight that returns to the prior each round
 cdef double START = 10.0            # A at the start
-cdef double PRIOR = 2.0             # visits that the score itself counts for in a bin
 cdef double BIN_FADE = 1e-3         # the least forgetting that a bin counts with there
 
 # How fast the experts of each shape forget. The first offset is to the score, the others are to the
@@ -155,15 +157,8 @@ cdef void sharp_view(
     const SharpState *state, double s, double least, View *view
 ) noexcept nogil:
     """Ask every expert about the score s, inside [least, 1 - least]."""
-    sharp_view_at(state, s, log(s), -log1p(-s), least, view)
-
-
-cdef void sharp_view_at(
-    const SharpState *state, double s, double u, double v, double least, View *view
-) noexcept nogil:
-    """Do what `sharp_view` does, given u = log s and v = -log(1 - s)."""
     cdef Py_ssize_t i, j, k, before = 0, at = 1
-    cdef double m = 0.0, lasting = 0.0, total = 0.0, base
+    cdef double u = log(s), v = -log1p(-s), m = 0.0, lasting = 0.0, total = 0.0, base
     view.s, view.u, view.v, view.least = s, u, v, least
     view.p[0] = s
     for i in range(PLATTS):
@@ -229,15 +224,17 @@ cdef double sharp_smooth(const SharpState *state, const View *view, Events event
     return within(m / total, view.least)
 
 
-def check_sharp(parts, double learned, bint has_batches=False):
+def check_sharp(parts, double learned):
     """Refuse a saved mixture that so many outcomes cannot have made; arrays by name.
 
     A step is no longer than its features, each of which is below 21, and adds at most a quarter of
-    their square to a matrix, which never falls below I. A batch counts in a bin as a whole, and may
-    hold more outcomes than single ones would leave there.
+    their square to a matrix, which never falls below I; of an outcome with a weight, so many times
+    as much. A batch counts in a bin as a whole, and may hold more outcomes than single ones would
+    leave there.
     """
     least = returned(SHARE, TINIEST) * np.array(PRIORS)  # the mean may have been as near to 0 as that
-    steps, most = 1.0 + 37.0 * learned, START + 111.0 * learned
+    taught = MOST_WEIGHT * learned
+    steps, most = 1.0 + 37.0 * taught, START + 111.0 * taught
     platt, beta = parts["platt_A"].reshape(-1, 3), parts["beta_A"].reshape(-1, 6)
     if (parts["w"] < least * (1.0 - SLACK)).any() or abs(parts["w"].sum() - 1.0) > SLACK:
         raise ValueError("saved w must not fall below what the prior returns, and sum to 1")
@@ -253,20 +250,16 @@ def check_sharp(parts, double learned, bint has_batches=False):
     for A, i, j, k in ((platt, 0, 1, 2), (beta, 0, 1, 3), (beta, 0, 2, 5), (beta, 3, 4, 5)):
         if (A[:, j] ** 2 > A[:, i] * A[:, k] * (1.0 + SLACK)).any():
             raise ValueError("saved platt_A and beta_A must be matrices without negative squares")
-    Y, N = parts["Y"].reshape(MEMORIES, -1), parts["N"].reshape(MEMORIES, -1)
-    for j in range(MEMORIES):
-        fullest = learned
-        if BIN_FORGETS[j] > 0.0 and not has_batches:
-            fullest = min(learned, 1.0 / BIN_FORGETS[j])
-        if (N[j] < 0.0).any() or (N[j] > fullest * (1.0 + SLACK)).any():
-            raise ValueError(f"saved N must be in [0, {fullest}]")
+    Y, N = parts["Y"], parts["N"]
+    if (N < 0.0).any() or (N > taught * (1.0 + SLACK)).any():
+        raise ValueError(f"saved N must be in [0, {taught}]")
     if (Y < 0.0).any() or (Y > N * (1.0 + SLACK)).any():
         raise ValueError("saved Y must be in [0, N]")
 
 
-cdef inline void platt_step(double *a, double *A, double x, double p, double y,
+cdef inline void platt_step(double *a, double *A, double x, double p, double y, double weight,
                             double forget, double flat) noexcept nogil:
-    cdef double lam = 1.0 - forget, h = curvature(p, flat), r = p - y, l, d, b
+    cdef double lam = 1.0 - forget, h = weight * curvature(p, flat), r = weight * (p - y), l, d, b
     A[0] = lam * A[0] + forget + h * x * x
     A[1] = lam * A[1] + h * x
     A[2] = lam * A[2] + forget + h
@@ -278,15 +271,15 @@ cdef inline void platt_step(double *a, double *A, double x, double p, double y,
     a[0] -= r * x / A[0] - l * b
 
 
-cdef inline void offset_step(double *c, double *A, double p, double y,
+cdef inline void offset_step(double *c, double *A, double p, double y, double weight,
                              double forget, double flat) noexcept nogil:
-    A[0] = (1.0 - forget) * A[0] + forget + curvature(p, flat)
-    c[0] -= (p - y) / A[0]
+    A[0] = (1.0 - forget) * A[0] + forget + weight * curvature(p, flat)
+    c[0] -= weight * (p - y) / A[0]
 
 
 cdef inline void beta_step(double *a, double *A, double u, double v, double p, double y,
-                           double forget, double flat) noexcept nogil:
-    cdef double lam = 1.0 - forget, h = curvature(p, flat), r = p - y
+                           double weight, double forget, double flat) noexcept nogil:
+    cdef double lam = 1.0 - forget, h = weight * curvature(p, flat), r = weight * (p - y)
     cdef double l1, l2, l3, d1, d2, t, g1, g2, b, c
     A[0] = lam * A[0] + forget + h * u * u
     A[1] = lam * A[1] + h * u * v
@@ -309,7 +302,8 @@ cdef inline void beta_step(double *a, double *A, double u, double v, double p, d
 
 
 cdef void sharp_learn(
-    SharpState *state, const View *view, const double *predicted, double m, double y, double late
+    SharpState *state, const View *view, const double *predicted, double m, double y,
+    double weight, double late,
 ) noexcept nogil:
     """Weigh the experts by what they `predicted` in the round, m together, then let each learn.
 
@@ -318,15 +312,15 @@ cdef void sharp_learn(
     outcome, `late` other predictions were made.
     """
     state.lag = lag_after(state.lag, late)
-    weigh(state.w, PRIORS, EXPERTS, predicted, y, state.lag, sharp_returned(m))
-    sharp_step(state, view, y)
+    weigh(state.w, PRIORS, EXPERTS, predicted, y, weight, state.lag, sharp_returned(m))
+    sharp_step(state, view, y, weight)
 
 
 cdef void sharp_count(
-    Evidence *evidence, const double *predicted, double m, double y
+    Evidence *evidence, const double *predicted, double m, double y, double weight
 ) noexcept nogil:
     """Count how likely each expert made one outcome of many."""
-    evidence_add(evidence, predicted, y, sharp_returned(m))
+    evidence_add(evidence, predicted, y, weight, sharp_returned(m))
 
 
 cdef void sharp_delay(SharpState *state, double late, int64_t count) noexcept nogil:
@@ -339,26 +333,31 @@ cdef void sharp_weigh(SharpState *state, Evidence *evidence) noexcept nogil:
     evidence_weigh(evidence, state.w, PRIORS, 1.0 / slowness(state.lag, LAG))
 
 
-cdef void sharp_step(SharpState *state, const View *view, double y) noexcept nogil:
+cdef void sharp_step(
+    SharpState *state, const View *view, double y, double weight
+) noexcept nogil:
     """Let each expert learn an outcome from what it says for the score now."""
     cdef Py_ssize_t i, j, k, at = 1
     cdef double x = view.u + view.v, flat = FLAT * view.least
     for i in range(PLATTS):
         platt_step(
-            &state.platt[2 * i], &state.platt_A[3 * i], x, view.p[at], y, PLATT_FORGETS[i], flat
+            &state.platt[2 * i], &state.platt_A[3 * i], x, view.p[at], y, weight,
+            PLATT_FORGETS[i], flat,
         )
         at += 1
     for i in range(OFFSETS):
-        offset_step(&state.offset[i], &state.offset_A[i], view.p[at], y, OFFSET_FORGETS[i], flat)
+        offset_step(
+            &state.offset[i], &state.offset_A[i], view.p[at], y, weight, OFFSET_FORGETS[i], flat
+        )
         at += 1
     for i in range(BETAS):
         beta_step(
-            &state.beta[3 * i], &state.beta_A[6 * i], view.u, view.v, view.p[at], y,
+            &state.beta[3 * i], &state.beta_A[6 * i], view.u, view.v, view.p[at], y, weight,
             BETA_FORGETS[i], flat,
         )
         at += 1
     for i in range(GRIDS):
         for j in range(MEMORIES):
             k = j * ALL_BINS + view.bin[i]
-            state.Y[k] = (1.0 - BIN_FORGETS[j]) * state.Y[k] + y
-            state.N[k] = (1.0 - BIN_FORGETS[j]) * state.N[k] + 1.0
+            state.Y[k] = (1.0 - BIN_FORGETS[j]) * state.Y[k] + weight * y
+            state.N[k] = (1.0 - BIN_FORGETS[j]) * state.N[k] + weight

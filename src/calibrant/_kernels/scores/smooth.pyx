@@ -22,9 +22,3 @@ def smooth_of_many(ScoringKernel kernel not None, scores):
         s[i] = kernel.raw_of(s[i])
         estimate[i] = kernel.smooth(s[i])
     return given, estimates
-
-
-def smooth_of_last(ScoringKernel kernel not None):
-    """Return the last score as a probability and its estimate, until an outcome is learned."""
-    kernel.enter()
-    return kernel.given, kernel.smooth(kernel.given)

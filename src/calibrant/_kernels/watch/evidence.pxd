@@ -79,6 +79,5 @@ cdef void begin_blocks(Evidence *v) noexcept nogil
 cdef bint count_prediction(Evidence *v, double p, int64_t t) noexcept nogil
 cdef bint settle_ranges(Evidence *v, bint is_late) noexcept nogil
 cdef float sum_of(const float *M) noexcept nogil
-cdef double shift_of(Py_ssize_t tilt) noexcept nogil
 cdef double as_prediction(object prediction) except? -1.0
 cdef double mean_of(const float *M, Py_ssize_t count) noexcept nogil

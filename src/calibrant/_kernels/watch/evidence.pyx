@@ -87,11 +87,6 @@ cdef double tilt_weight(Py_ssize_t i) noexcept nogil:
     return TILT_WEIGHTS[level]
 
 
-cdef double shift_of(Py_ssize_t tilt) noexcept nogil:
-    """Return the shift of the logit that a tilt bets on."""
-    return SHIFTS[tilt] if tilt < STEPS else -SHIFTS[tilt - STEPS]
-
-
 cdef inline double inside(double p) noexcept nogil:
     return TINY if p < TINY else 1.0 - TINY if p > 1.0 - TINY else p
 
@@ -106,7 +101,7 @@ cdef float sum_of(const float *M) noexcept nogil:
 
 
 cdef double mean_of(const float *M, Py_ssize_t count) noexcept nogil:
-    """Return the part that some bets have in the mean over all tilts."""
+    """Return the part that some bets have on average over all tilts."""
     cdef double total = 0.0
     cdef Py_ssize_t k
     for k in range(count):

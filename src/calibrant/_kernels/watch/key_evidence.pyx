@@ -17,7 +17,7 @@ kept from the moment on at which the first round of the fleet waits.
 Its bias is the mean of y - p since the direction with more evidence changed.
 
 Keys are played the moment something is predicted or learned. The monitors of ranges are shown that
-later, from a queue: whenever somebody looks, and before it gets long.
+later, from a queue: when the result is read, and before the queue gets long.
 """
 
 from libc.math cimport INFINITY, NAN
@@ -442,12 +442,14 @@ cdef class KeyEvidence:
         cdef Py_ssize_t count = len(cells)
         self.asked, self.heard = asked, heard
         if copy:
-            self.reserve(0, count)
+            self.reserve(0, max(count, len(late)))  # whose last keys may have no cells as yet
             if count:
                 memcpy(self.cells, &rows[0], rows.shape[0])
         elif count:
             self.cells, self.held = <KeyCell *>&rows[0], cells
             self.room = self.count = count
+        if len(late) > self.count:
+            raise ValueError("saved evidence of what waits must be of keys")
         if len(late):
             self.expect_lateness()
             memcpy(self.late, &late_rows[0], late_rows.shape[0])

@@ -40,11 +40,14 @@ from calibrant._kernels.watch.pots cimport (
     FORGET, NO_STAKE, STAKES, WHOLE_STAKE, Flow, OfGroup, Pot, Waiting,
     ask_pot, code_of, pay_pot, share_of, share_of_losses, stake_of, stake_pot,
 )
+from calibrant._kernels.interrupts cimport hold, release
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 
 cdef int64_t LONGEST = 2**32 - 1
 cdef double CLOSE = 1e6          # of the sum that ends an episode
 cdef double LEAST_CLOSE = 100.0  # times D, where D rounds wait
+cdef double ROUNDED = 1e-3       # by how much a sum of many stakes may be off
+cdef double MOST_CUSUM = 1e30    # what counts is whether it is above 1
 cdef double MOST_UNLIKE = 4.0    # times the loss of its opposite that the loss of a bet counts as
 cdef double RECOVERY_LEVERAGE = 2.0
 cdef double RECOVERY_SCALE = 2.0**20
@@ -85,11 +88,11 @@ assert CELL.itemsize == sizeof(Cell) and POT.itemsize == sizeof(Pot)
 assert OPEN.itemsize == sizeof(Open)
 FIRST_GROUP, FIRST_POT_OF_GROUP, RANGE_COUNT = CELLS, GROUPS_AT, RANGES
 RANGE_SIZE = sizeof(Range) // sizeof(double)
-SKETCH_SIZE, SLOPE_COUNT, MOST_RECOVERY = SKETCH, SLOPES, CLOSE
+SKETCH_SIZE, SLOPE_COUNT, MOST_RECOVERY, LATE_RECOVERY = SKETCH, SLOPES, CLOSE, LEAST_CLOSE
 FEWEST_UNSEEN, MOST_UNSEEN = FEWEST_GONE, GONE
 MOST_WHOLE = STAKES + TILTS
 
-cdef struct Held:                # an outcome that came, and does not count yet
+cdef struct HeldOutcome:                # an outcome that came, and does not count yet
     int64_t key
     int64_t t
     double y
@@ -162,7 +165,7 @@ cdef class MonitorKernel:
     cdef Py_ssize_t room, length, head, live
     cdef int64_t whole_key
     cdef double[STAKES + TILTS] whole
-    cdef Held *held
+    cdef HeldOutcome *held
     cdef Py_ssize_t held_room, held_head, held_length
     # Where rounds stood that were settled since a mark, which may come back.
     cdef Py_ssize_t *removed
@@ -594,14 +597,14 @@ cdef class MonitorKernel:
         if self.held_length == self.held_room:
             if 2 * self.held_head > self.held_room:
                 self.held_length -= self.held_head
-                memmove(self.held, &self.held[self.held_head], self.held_length * sizeof(Held))
+                memmove(self.held, &self.held[self.held_head], self.held_length * sizeof(HeldOutcome))
                 self.held_head = 0
             else:
                 room = self.held_room + max(self.held_room >> 1, <Py_ssize_t>LEAST_ROOM)
-                grown = realloc(self.held, room * sizeof(Held))
+                grown = realloc(self.held, room * sizeof(HeldOutcome))
                 if grown == NULL:
                     return NO_MEMORY
-                self.held, self.held_room = <Held *>grown, room
+                self.held, self.held_room = <HeldOutcome *>grown, room
         self.held[self.held_length].key = key
         self.held[self.held_length].t = c.rounds
         self.held[self.held_length].y = y
@@ -626,7 +629,7 @@ cdef class MonitorKernel:
 
     cdef int release(self) noexcept nogil:
         """Let the oldest outcome that is held count."""
-        cdef Held *own = &self.held[self.held_head]
+        cdef HeldOutcome *own = &self.held[self.held_head]
         self.held_head += 1
         if self.course.releasing:
             self.course.releasing -= 1
@@ -763,13 +766,21 @@ cdef class MonitorKernel:
             return self.whole[0]
         return stake_of(round_.stakes[0], RECOVERY_SCALE)
 
+    cdef inline double recovery_loss(self, const Open *own, double p) noexcept nogil:
+        """Return which share of a stake may be lost."""
+        cdef double f0, f1
+        f0, f1 = self.ratios(own, p)
+        return 1.0 - min(f0, f1)
+
+    cdef inline double at_stake(self, const Open *own, const Waiting *round_) noexcept nogil:
+        """Return what a round may lose of what it staked on recovery."""
+        return self.recovery_stake(round_) * self.recovery_loss(own, round_.p)
+
     cdef void stake_on_recovery(
         self, Open *own, Waiting *round_, int64_t t, double *whole
     ) noexcept nogil:
         """Stake on a round of the named cell; nothing while what is open may be enough."""
-        cdef double f0, f1, loss, stake
-        f0, f1 = self.ratios(own, round_.p)
-        loss = 1.0 - min(f0, f1)
+        cdef double loss = self.recovery_loss(own, round_.p), lost
         own.seen = min(t + 1, own.seen + own.credit)
         own.waiting += 1
         own.asked += 1
@@ -780,9 +791,9 @@ cdef class MonitorKernel:
             round_.stakes[0], whole[0] = WHOLE_STAKE, own.L
         elif own.D <= 1.0 or own.L + own.escrow < self.close_of(own):
             round_.stakes[0] = code_of(self.recovery_share(own) * own.L, RECOVERY_SCALE)
-        stake = self.recovery_stake(round_)
-        own.L -= stake * loss
-        own.escrow += stake * loss
+        lost = self.at_stake(own, round_)
+        own.L -= lost
+        own.escrow += lost
 
     cdef void pay_recovery(
         self, Open *own, const Waiting *round_, double y, bint came
@@ -791,7 +802,7 @@ cdef class MonitorKernel:
         cdef double f0, f1, f, stake = self.recovery_stake(round_)
         f0, f1 = self.ratios(own, round_.p)
         own.waiting -= 1
-        own.escrow -= stake * (1.0 - min(f0, f1))
+        own.escrow -= self.at_stake(own, round_)
         if came:
             f = (1.0 - y) * f0 + y * f1
             own.L += stake * (f - min(f0, f1))
@@ -802,7 +813,7 @@ cdef class MonitorKernel:
     cdef void date_recovery(self, Open *own, double f, int64_t t) noexcept nogil:
         if own.W <= 1.0:
             own.recovered = t
-        own.W = max(own.W, 1.0) * f
+        own.W = min(max(own.W, 1.0) * f, MOST_CUSUM)
 
     cdef bint recover(self, double p, double y, Py_ssize_t group, int64_t t) noexcept nogil:
         """Watch for recovery in a round whose outcome is known, while nothing else waits.
@@ -916,6 +927,9 @@ cdef class MonitorKernel:
 
         That is 1 at an alarm, 2 at the end of an episode, else 0; -1 if something waits.
         """
+        return self.watched(prediction, outcome, group)
+
+    cdef int watched(self, prediction, outcome, Py_ssize_t group) except? -1:
         if self.running:
             self._begin()        # it refuses
         cdef double p = as_prediction(prediction), y = as_outcome(outcome)
@@ -926,6 +940,31 @@ cdef class MonitorKernel:
         if event == NO_MEMORY:
             raise MemoryError
         return event
+
+    def _watch_alone(self, prediction, outcome):
+        """Do what `_watch` does without a group; return the episode it brought, False if one waits.
+
+        That is rare: so SIGINT is held only then, and what came just before is raised after it.
+        """
+        cdef int event = self.watched(prediction, outcome, WHOLE)
+        if event == NOTHING:
+            return None
+        if event < 0:
+            return False
+        came = None
+        while True:
+            try:
+                hold()
+                break
+            except BaseException as error:
+                came = error
+        try:
+            found = self._note(event, None)
+        finally:
+            release()
+        if came is not None:
+            raise came
+        return found
 
     def _ask(self, int64_t key, double p, Py_ssize_t group):
         """Let a round wait; return what that brought, as `_watch` does."""
@@ -1048,7 +1087,8 @@ cdef class MonitorKernel:
                 elif not isnan(y[i]):
                     event = self.take(keys[i], y[i])
                     i += 1
-                elif i + 1 < n and keys[i + 1] == keys[i] and self.is_calm():
+                elif (i + 1 < n and keys[i + 1] == keys[i] and not isinf(y[i + 1])
+                        and self.is_calm()):
                     self.course.key = keys[i]
                     event = self.step(
                         p[i], y[i + 1], group[i] if group.shape[0] else WHOLE, self.course.rounds
@@ -1081,7 +1121,7 @@ cdef class MonitorKernel:
             high = self.evidence_.edges[first + (RANGES >> level)]
         cdef int d = own.direction, dating = 2 * d
         if cell.W[dating + 1] > cell.W[dating]:
-            dating += 1          # it speaks more for what happened since its start
+            dating += 1          # the rounds since its start are the stronger evidence
         if cell.n[d]:
             bias = <double>cell.S[d] / cell.n[d]
         onset = self.course.restarted + cell.start[dating]
@@ -1130,7 +1170,7 @@ cdef class MonitorKernel:
         blob = np.empty(
             sizeof(Evidence) + sizeof(Course) + self.group_count * sizeof(Cell)
             + self.group_count * sizeof(Standing) + self.course.open * sizeof(Open)
-            + pots * sizeof(Pot) + held * sizeof(Held), dtype=np.uint8,
+            + pots * sizeof(Pot) + held * sizeof(HeldOutcome), dtype=np.uint8,
         )
         cdef uint8_t[::1] view = blob
         cdef uint8_t *to = &view[0]
@@ -1146,7 +1186,7 @@ cdef class MonitorKernel:
         to += self.course.open * sizeof(Open)
         memcpy(to, self.pots, pots * sizeof(Pot))
         to += pots * sizeof(Pot)
-        memcpy(to, &self.held[self.held_head], held * sizeof(Held))
+        memcpy(to, &self.held[self.held_head], held * sizeof(HeldOutcome))
         self.is_marked, self.removed_count = True, 0
         return self.group_count, pots, held, self.length, self.live, blob
 
@@ -1171,7 +1211,7 @@ cdef class MonitorKernel:
         self.group_count = groups
         if held:                 # what was held is still there: it is only passed over
             self.held_head, self.held_length = 0, held
-            memcpy(self.held, source, held * sizeof(Held))
+            memcpy(self.held, source, held * sizeof(HeldOutcome))
         else:
             self.held_head = self.held_length = 0
         for i in range(self.removed_count):
@@ -1188,7 +1228,7 @@ cdef class MonitorKernel:
             object.__sizeof__(self) + self.group_count * (sizeof(Cell) + sizeof(Standing))
             + self.open_room * sizeof(Open) + pots * sizeof(Pot)
             + self.room * sizeof(Waiting) + groups * sizeof(OfGroup)
-            + self.held_room * sizeof(Held)
+            + self.held_room * sizeof(HeldOutcome)
         )
 
     def _get_state(self):
@@ -1329,9 +1369,11 @@ cdef class MonitorKernel:
         return 0
 
     cdef int count_open(self) except -1:
-        """Count what waits in each pot, and for recovery."""
+        """Count what waits in each pot, and for recovery; refuse stakes on it that are others."""
         cdef Py_ssize_t[VISITS] at
         cdef Py_ssize_t i, k
+        cdef double[::1] escrow = np.zeros(self.course.open)
+        cdef Open *own
         for i in range(GROUPS_AT + self.group_count):
             self.pots[i].open = 0
         for i in range(self.course.open):
@@ -1343,6 +1385,11 @@ cdef class MonitorKernel:
                 k = self.open_at(at, self.group_at(i))
                 if k >= 0 and self.waiting[i].key >= self.opened[k].fresh:
                     self.opened[k].waiting += 1
+                    escrow[k] += self.at_stake(&self.opened[k], &self.waiting[i])
+        for i in range(self.course.open):
+            own = &self.opened[i]
+            if not fabs(own.escrow - escrow[i]) <= ROUNDED:
+                raise ValueError("saved escrow of an open episode must be what its stakes may lose")
         return 0
 
     @staticmethod

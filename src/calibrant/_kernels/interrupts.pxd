@@ -1,0 +1,2 @@
+cdef int hold() except -1
+cdef int release() noexcept

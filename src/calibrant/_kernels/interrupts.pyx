@@ -1,0 +1,150 @@
+"""Ctrl-C waits while state changes.
+
+Compiled code is interrupted where it looks for signals, and nowhere else. Where Python code runs
+between two changes that belong together (groups, monitors, functions of NumPy that are written in
+Python), Ctrl-C could fall between them. So `hold` lets SIGINT only be noted, and `release` raises what
+was noted: the call is then whole, and interrupted after that. What takes long does not hold signals:
+it looks for them where it can go back (`all_or_nothing`).
+
+SIGINT is noted by a handler that stands before that of Python and calls it, unless signals are held:
+to change handlers in each step would cost as much as the step. Whoever sets another one by
+`signal.signal` puts that of Python in its place; so `hold` looks after it, a few hundred times a
+second at most. A handler that is not of Python is left alone.
+
+Only the main thread runs handlers of signals, so it alone holds them. Windows has no `sigaction`:
+there a call with groups or monitors can still be interrupted in between.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+
+import os
+import signal
+import threading
+
+cdef extern from *:
+    """
+    #ifdef _WIN32
+    static volatile int signals_held = 0, signals_came = 0;
+    static int signals_look(void) { return 0; }
+    static void signals_stand_before(void) {}
+    static void signals_raise(void) {}
+    #else
+    #include <signal.h>
+    #include <time.h>
+    static volatile sig_atomic_t signals_held = 0, signals_came = 0;
+    static void (*signals_python)(int) = NULL;
+    static time_t signals_second = -1;
+    static long signals_tick = -1;
+
+    static void signals_note(int number) {
+        if (signals_held)
+            signals_came = 1;
+        else
+            signals_python(number);
+    }
+
+    /* Whether it is time to look whose handler there is. */
+    static int signals_look(void) {
+        struct timespec now;
+    #ifdef CLOCK_MONOTONIC_COARSE
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    #else
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        now.tv_nsec -= now.tv_nsec % 4000000;
+    #endif
+        if (now.tv_nsec == signals_tick && now.tv_sec == signals_second)
+            return 0;
+        signals_tick = now.tv_nsec;
+        signals_second = now.tv_sec;
+        return 1;
+    }
+
+    /* The handler of Python is that which it is the first time. */
+    static void signals_stand_before(void) {
+        struct sigaction now;
+        if (sigaction(SIGINT, NULL, &now) != 0 || now.sa_flags & SA_SIGINFO
+                || now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN
+                || now.sa_handler == signals_note
+                || (signals_python != NULL && now.sa_handler != signals_python))
+            return;
+        signals_python = now.sa_handler;
+        now.sa_handler = signals_note;
+        sigaction(SIGINT, &now, NULL);
+    }
+
+    static void signals_raise(void) { raise(SIGINT); }
+    #endif
+    """
+    int signals_held, signals_came
+    int signals_look() noexcept nogil
+    void signals_stand_before() noexcept nogil
+    void signals_raise() noexcept nogil
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident() noexcept nogil
+
+cdef unsigned long main = threading.main_thread().ident
+cdef Py_ssize_t depth = 0
+
+
+def _forked():
+    """Go on in a child, which has only the thread that forked."""
+    global main, depth
+    global signals_held
+    if PyThread_get_thread_ident() != main:
+        main, depth, signals_held = PyThread_get_thread_ident(), 0, 0
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork
+    os.register_at_fork(after_in_child=_forked)
+
+
+cdef int hold() except -1:
+    """Let SIGINT wait until `release`; what came before is raised, and nothing is held."""
+    global depth, signals_held
+    if PyThread_get_thread_ident() != main:
+        return 0
+    if depth:
+        depth += 1
+        return 0
+    if signals_look() and callable(signal.getsignal(signal.SIGINT)):
+        signals_stand_before()
+    depth = signals_held = 1
+    try:
+        PyErr_CheckSignals()
+    except BaseException:
+        release()
+        raise
+    return 0
+
+
+cdef int release() noexcept:
+    """Give back what `hold` took; SIGINT that came meanwhile is raised as if it came now."""
+    global depth, signals_held, signals_came
+    if PyThread_get_thread_ident() != main:
+        return 0
+    depth -= 1
+    if depth == 0:
+        signals_held = 0
+        if signals_came:
+            signals_came = 0
+            signals_raise()
+    return 0
+
+
+cdef class Uninterrupted:
+    """The same for Python code: ``with uninterrupted:``."""
+
+    def __enter__(self):
+        hold()
+
+    def __exit__(self, *error):
+        release()
+
+
+uninterrupted = Uninterrupted()
+
+
+def is_held():
+    """Return whether SIGINT waits now, in this thread."""
+    return depth > 0 and PyThread_get_thread_ident() == main
