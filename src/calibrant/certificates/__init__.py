@@ -121,7 +121,7 @@ def certificate(
     l2 the trivial bound, that n rounds cannot cost more than n, is the smaller one at any real
     length, and then it is returned. ``"paper"`` needs the horizon that the forecaster was given.
 
-    Measured, for ``"tuned"``: the part without C lies above 95 % confidence bounds of how large
+    Measured, for ``"tuned"``: the part without C lies above 95% confidence bounds of how large
     the error gets, at any n up to 10^5 (in some runs up to 10^6), in stationary worlds of mean 0.5,
     0.1 and 0.01, at levels delta from 0.005 to 0.2; outside these it is an extrapolation. The part
     with C covers six kinds of drifting worlds of 10^4 and 10^5 rounds at level 0.05, and is the

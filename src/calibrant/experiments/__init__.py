@@ -15,23 +15,33 @@ Read `tasks`, `results` and `sweeps` first, in this order; then `reproduction`. 
 of this package alone, not its modules.
 """
 
-from calibrant.experiments.claims import Claim as Claim
-from calibrant.experiments.claims import read_claims as read_claims
-from calibrant.experiments.parquet import read_results as read_results
+from calibrant.experiments.claims import Claim, read_claims
+from calibrant.experiments.parquet import read_results
 from calibrant.experiments.reproduction import SIZES as SIZES
-from calibrant.experiments.reproduction import Size as Size
-from calibrant.experiments.reproduction import reproduce as reproduce
-from calibrant.experiments.results import MeanAndSpread as MeanAndSpread
-from calibrant.experiments.results import Results as Results
+from calibrant.experiments.reproduction import Size, reproduce
+from calibrant.experiments.results import MeanAndSpread, Results
 from calibrant.experiments.sweeps import ENGINES as ENGINES
-from calibrant.experiments.sweeps import Progress as Progress
-from calibrant.experiments.sweeps import SweepError as SweepError
-from calibrant.experiments.sweeps import sweep as sweep
+from calibrant.experiments.sweeps import Progress, SweepError, sweep
 from calibrant.experiments.table1 import ROWS as ROWS
-from calibrant.experiments.table1 import Row as Row
+from calibrant.experiments.table1 import Row
 from calibrant.experiments.tasks import DEFAULT_MEASURES as DEFAULT_MEASURES
 from calibrant.experiments.tasks import TASK_MEASURES as TASK_MEASURES
-from calibrant.experiments.tasks import Result as Result
-from calibrant.experiments.tasks import Task as Task
-from calibrant.experiments.tasks import measure_task as measure_task
-from calibrant.experiments.tasks import plan as plan
+from calibrant.experiments.tasks import Result, Task, measure_task, plan
+
+__all__ = [
+    "Claim",
+    "MeanAndSpread",
+    "Progress",
+    "Result",
+    "Results",
+    "Row",
+    "Size",
+    "SweepError",
+    "Task",
+    "measure_task",
+    "plan",
+    "read_claims",
+    "read_results",
+    "reproduce",
+    "sweep",
+]

@@ -40,7 +40,7 @@ class Claim:
     claimed_exponent, log_power : float
         The claim's a and b in c x^a log(x)^b.
     fitted, low, high : float
-        The exponent in the worst of the worlds, and its bootstrap interval of 95 %.
+        The exponent in the worst of the worlds, and its bootstrap interval of 95%.
     plain : float or None
         The exponent without any logarithm.
     null : str or None

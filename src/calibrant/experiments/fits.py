@@ -17,7 +17,7 @@ OUTSIDE = 0.025
 
 
 class Interval(NamedTuple):
-    """A bootstrap interval of 95 %."""
+    """A bootstrap interval of 95%."""
 
     low: float
     high: float

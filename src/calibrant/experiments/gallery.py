@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._checks import Floats
 from calibrant._specs import name_of
 from calibrant.experiments import Result, Results
-from calibrant.experiments.naming import short_names, show_stream
+from calibrant.experiments.labels import short_names, show_stream
 from calibrant.experiments.results import ERRORS, rank
 from calibrant.experiments.tasks import run_rounds
 from calibrant.forecasters import Forecaster, Restarting
@@ -116,7 +116,7 @@ def reliability(results: Results, measure: str, stream: str) -> Shown:
         ReliabilityDiagram(tables, looks=looks_by_rank(results, measure)),
         f"Observed against predicted on {show_stream(stream)}, "
         f"{len(run.outcomes):,} rounds. Calibrated forecasts lie on the diagonal; the vertical "
-        "lines are intervals of 95 %, the strip below counts the rounds, and a faint point stands "
+        "lines are intervals of 95%, the strip below counts the rounds, and a faint point stands "
         "for less than 1 round in 200.",
         f"Reliability diagram of {', '.join(tables)} on {show_stream(stream)}.",
     )

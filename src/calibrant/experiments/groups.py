@@ -46,7 +46,7 @@ FAMILIES = (
 )
 ADVERSARIES = (
     "greedy:norm=l2", "contrarian", "chaser", "march:horizon=T", "drag:horizon=T",
-    "signpreservation:horizon=T", "learned:horizon=T", "learned:horizon=T,against=zoom",
+    "sign_preservation:horizon=T", "learned:horizon=T", "learned:against=zoom,horizon=T",
 )  # fmt: skip
 #: Streams by the name of their group.
 STREAM_GROUPS: dict[str, tuple[str, ...]] = {

@@ -35,7 +35,7 @@ class Size:
     --------
     >>> from calibrant.experiments import SIZES
     >>> SIZES["default"].horizons[-1], SIZES["default"].seeds
-    (1000000, 8)
+    (1000000, 10)
     """
 
     horizons: tuple[int, ...]
@@ -56,14 +56,14 @@ _LONG = (*_MEDIUM, 3_162_278, 10_000_000)
 #: How much `reproduce` can run, by name.
 SIZES = {
     "quick": Size(
-        _SHORT, 100_000, (10, 100, 1_000, 3_162, 10_000, 20_000), (2, 4, 8, 16, 32, 64), 4
+        _SHORT, 100_000, (10, 100, 1_000, 3_162, 10_000, 20_000), (2, 4, 8, 16, 32, 64), 10
     ),
     "default": Size(
         _MEDIUM,
         1_000_000,
         (10, 1_000, 10_000, 31_623, 56_234, 100_000, 200_000),
         (2, 4, 8, 16, 32, 64, 128),
-        8,
+        10,
     ),
     "full": Size(
         _LONG,

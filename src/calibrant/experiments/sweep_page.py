@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrant.experiments import Claim, Results, findings, gallery, read_claims, read_results
-from calibrant.experiments.naming import short_names, show_seeds, show_streams, spread_out
+from calibrant.experiments.labels import short_names, show_seeds, show_streams, spread_out
 from calibrant.experiments.panels import (
     claim_name,
     claim_panels,
@@ -272,7 +272,7 @@ class SweepReport:
                     panels(figures, columns=1),
                 )
         self.page.table(
-            ["error", "world", "claim", "forecaster", "in", "claimed", "fitted", "95 %",
+            ["error", "world", "claim", "forecaster", "in", "claimed", "fitted", "95%",
              "plain", "null", "level", "over bound", "verdict"],
             [
                 [

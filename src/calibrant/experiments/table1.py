@@ -204,7 +204,7 @@ UNKNOWN = (
     ),
 )  # fmt: skip
 
-# Zoom's own theorems have K^(3/2) for Cal2 and K^(3/4) sqrt(T) for Cal1, and sqrt(T) C^(1/6).
+# Zoom's own theorems have sqrt(T) C^(1/6) for Cal1; in T and in K they have these.
 _A_BISECTION = _Time(0.0, 0.0, 0.0)
 ZOOM = (
     _Theorem("Cal1", "Zoom's 1, 2 and 3", _NONE1, "zoom", 2.0, 2 / 3, _A_BISECTION),

@@ -30,13 +30,13 @@ WATCH = "watch_"
 
 
 class EventForecaster(Forecaster, EventKernel):
-    """Predict from what followed the same past before.
+    """Predict events from past outcomes alone.
 
-    Three stages. *Sharp* mixes many memories: the last outcomes, recent means, hidden states,
-    seasons, the calendar. The mixture's log loss exceeds that of the best of them by little,
-    whatever the outcomes; docs/events.md has the bound. *Repair* moves its estimate to what
-    happened after similar ones before. *Safe*, which `Recalibrator` has too, places it on a grid
-    of points and moves it only off points that are known to be biased.
+    There are three stages. *Sharp* mixes many models of the past: the last outcomes, recent means,
+    hidden states, seasons, the calendar. The mixture's log loss exceeds that of the best of them by
+    little, whatever the outcomes; the bound is in docs/events.md. *Repair* corrects its estimate by
+    what was observed after similar estimates. *Safe*, as in `Recalibrator`, places it on a grid of
+    points, and moves it only away from points that are known to be biased.
     One step ahead, with each outcome known before the next prediction, Cal2 is proved to be at
     most of the order of T^(1/3) log T against any outcomes (docs/safe-proof.md); further ahead and
     with late outcomes it is measured.
@@ -46,21 +46,22 @@ class EventForecaster(Forecaster, EventKernel):
     seed : int, default 0
         Seed of the draws, in [0, 2**64 - 1].
     periods : int or list of int, optional
-        Seasons to look for, in rounds, besides 7, 24, 48, 168 and 365: at most eight, each in
+        Lengths of seasons, in rounds, in addition to 7, 24, 48, 168 and 365: at most eight, each in
         [2, 10000].
     ahead : int, default 1
-        How many rounds ahead to forecast, in [1, 10000]: the prediction of a round uses the
-        outcomes of those that are at least so many rounds earlier, and of no others.
+        How many rounds ahead to forecast, in [1, 10000]: the prediction of a round uses only the
+        outcomes of rounds that are at least this many rounds earlier.
     capacity : int, default 10000
-        How many rounds with an id may wait for their outcomes, at about 1 kB each; also how many
-        finished ids are remembered, so that an outcome that comes twice is counted once.
+        The maximal number of pending rounds with an id, at about 1 kB each; also the number of
+        finished ids that are remembered, so that an outcome given twice is counted once.
     when_full : {"expire", "refuse"}, default "expire"
-        What happens when one more would wait: the oldest expires (`expired` counts them), or the
+        What to do at capacity: the oldest pending round expires (`expired` counts them), or the
         new one is refused.
     monitor : bool, dict or Monitor, default False
-        Whether to watch the expected predictions: `watched_by`. A dict has arguments of `Monitor`
-        (every, tolerance, alpha, block); of a Monitor, only its arguments are taken. It judges each
-        round by what was known when it was predicted, `ahead` rounds before its outcome.
+        Whether to monitor the expected predictions (`watched_by`). A dict has arguments of
+        `Monitor` (every, tolerance, alpha, block); of a Monitor, only its arguments are used. It
+        judges each round by what was known when it was predicted, `ahead` rounds before its
+        outcome.
 
     Examples
     --------
@@ -188,18 +189,18 @@ class EventForecaster(Forecaster, EventKernel):
 
     @property
     def pending(self) -> int:
-        """How many rounds wait for their outcomes."""
+        """The number of pending rounds."""
         return self._late.pending
 
     @property
     def expired(self) -> int:
-        """How many rounds with an id expired before their outcome came."""
+        """The number of rounds with an id that expired before their outcome arrived."""
         return self._late.expired
 
     def update_many(
         self, outcomes: npt.ArrayLike, *, ids: Sequence[Id] | npt.NDArray[Any]
     ) -> npt.NDArray[np.str_]:
-        """Learn outcomes that came together, by id; return what became of each.
+        """Learn outcomes that arrived together, by id; return the answer to each.
 
         As in `Recalibrator.update_many`.
         """
@@ -232,7 +233,7 @@ class EventForecaster(Forecaster, EventKernel):
         """
         return self._monitor
 
-    def memory(self) -> list[Memory]:
+    def weights(self) -> list[Memory]:
         """Return what this round's forecast draws on, the heaviest first.
 
         Examples
@@ -241,7 +242,7 @@ class EventForecaster(Forecaster, EventKernel):
         >>> from calibrant.streams import cycle
         >>> forecaster = EventForecaster()
         >>> _ = forecaster.run(cycle(5000, period=24, seed=1).outcomes)
-        >>> heaviest = forecaster.memory()[0]
+        >>> heaviest = forecaster.weights()[0]
         >>> print(f"{heaviest.words}: {heaviest.weight:.0%}")
         the place in a period of 24: 99%
         """

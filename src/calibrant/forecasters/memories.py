@@ -35,7 +35,7 @@ class Memory(NamedTuple):
     >>> from calibrant.streams import markov
     >>> forecaster = EventForecaster()
     >>> _ = forecaster.run(markov(5000, order=2, seed=1).outcomes)
-    >>> forecaster.memory()[0].words
+    >>> forecaster.weights()[0].words
     'the last 2 outcomes'
     """
 

@@ -24,13 +24,16 @@ __all__ = ["FORECASTERS", "RIVALS", "make", "parameters"]
 
 Maker = Callable[..., Forecaster]
 
+#: Between the words of a class's name, numbers and single letters included.
+WORDS = r"(?<=[a-z])(?=[A-Z\d])|(?<=\d)(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+
 
 def _named(package: object) -> Iterator[tuple[str, Sequence[Maker]]]:
     """Give the name and the makers of every forecaster that a package exports."""
     for cls in vars(package).values():
         if not (inspect.isclass(cls) and issubclass(cls, Forecaster)) or cls is Forecaster:
             continue
-        name = re.sub(r"(?<=[a-z])(?=[A-Z\d])|(?<=\d)(?=[A-Z])", "-", cls.__name__).lower()
+        name = re.sub(WORDS, "-", cls.__name__).lower()
         makers: list[Maker] = [cls]
         variants: dict[str, Sequence[Maker]] = {}
         for word, maker in inspect.getmembers(cls, inspect.ismethod):

@@ -44,9 +44,9 @@ class Zoom(Forecaster, ZoomKernel):
     """Predict from points that are inserted where the outcomes lead.
 
     Against any opponent who does not see the draws, its expected Cal2 is
-    O(T^(1/3) log^(4/3) T), and O(log^4 T + log^(8/3) T C^(1/3)) with C the deviation of the
-    outcomes, without knowing T or C: Theorems 1 and 2 of docs/zoom-proof.md. That its bets help on
-    streams that move is only measured.
+    O(T^(1/3) log^(4/3) T), O(log^4 T + log^(8/3) T C^(1/3)) with C the deviation of the outcomes,
+    and linear in K, up to logarithms, where their means change K times, without knowing T, C or K:
+    Theorems 1 to 3 of docs/zoom-proof.md. That its bets help on streams that move is only measured.
 
     Parameters
     ----------
@@ -78,16 +78,20 @@ class Zoom(Forecaster, ZoomKernel):
         >>> Zoom().grid().points
         array([0.5])
         """
-        state = self._get_state()
-        return Grid(state["z"][1:-1], state["n"][1:-1], state["S"][1:-1])
+        z, n, S, _ = self._lives()
+        points, at = np.unique(z, return_inverse=True)
+        visits, bias = np.zeros((2, len(points)))
+        np.add.at(visits, at, n)
+        np.add.at(bias, at, S)
+        return Grid(points, visits, bias)
 
     def certificate(self) -> float:
         """Return what Theorem 1 bounds this run's Cal2 by, in expectation.
 
         With B the bound on the sum of all costs, from the visits, the cuts and the widths of the
-        gaps of this run, it is B / 2 plus the rest that Proposition 1 allows each visited point.
-        Whoever chose the outcomes without seeing the draws, the mean of Cal2 over the draws is at
-        most the mean of this number; a single run may be unlucky, by chance alone.
+        gaps of this run, it is B / 2 plus the rest that Proposition 1 allows each life of a visited
+        point. Whoever chose the outcomes without seeing the draws, the mean of Cal2 over the draws
+        is at most the mean of this number; a single run may be unlucky, by chance alone.
 
         Examples
         --------
@@ -101,6 +105,6 @@ class Zoom(Forecaster, ZoomKernel):
         Cal2 6.4, at most 46 in expectation
         """
         _, bound = self._theorem()
-        visits = self.grid().visits
+        visits = self._lives()[1]
         rest = np.where(visits < FEW, np.minimum(visits, 1.0), 1.0 / np.maximum(visits, FEW))
         return bound / 2.0 + float(rest.sum())

@@ -104,24 +104,19 @@ def sum_by(which: Indices, values: Floats | Counts, size: int) -> Floats:
     return sums
 
 
-def bins_of(p: Floats, bins: int, scheme: str) -> Indices:
-    """Return the bin of each prediction."""
+def bins_of(p: Floats, bins: int, scheme: str = "width", count: Counts | None = None) -> Indices:
+    """Return the bin of each prediction: of equal width, or of equal mass as `ece` has it.
+
+    With `count`, predictions are distinct and ascend, and each was made so many times.
+    """
     if check_choice("scheme", scheme, ("width", "mass")) == "width":
-        return width_bins(p, bins)
-    _, which, count = np.unique(p, return_inverse=True, return_counts=True)
-    return mass_bins(count, bins)[which]
-
-
-def mass_bins(count: Counts, bins: int) -> Indices:
-    """Return the bin of each distinct prediction, ascending, that its middle rank falls into."""
+        edges = np.arange(bins + 1) / bins
+        return np.minimum(np.searchsorted(edges, p, side="right") - 1, bins - 1)
+    if count is None:
+        values, which, count = np.unique(p, return_inverse=True, return_counts=True)
+        return bins_of(values, bins, scheme, count)[which]
     twice_middle = 2 * np.cumsum(count) - count
     return (twice_middle * bins) // (2 * int(count.sum()))
-
-
-def width_bins(p: Floats, bins: int) -> Indices:
-    """Return the bin of equal width that holds each prediction; the last one holds 1 too."""
-    edges = np.arange(bins + 1) / bins
-    return np.minimum(np.searchsorted(edges, p, side="right") - 1, bins - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,11 +193,10 @@ class ReliabilityTable:
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must be in (0, 1), got {level!r}")
         p = distinct.prediction
-        if check_choice("scheme", scheme, ("width", "mass")) == "width":
-            which = width_bins(p, bins)
+        which = bins_of(p, bins, scheme, distinct.count)
+        if scheme == "width":
             lower, upper = np.arange(bins) / bins, np.arange(1, bins + 1) / bins
         else:
-            which = mass_bins(distinct.count, bins)
             # Predictions ascend, so each bin is a stretch of them.
             first, last = [
                 np.searchsorted(which, np.arange(bins), side) for side in ("left", "right")

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from calibrant._checks import Floats
-from calibrant.measures.binned import Scheme, mass_bins, sum_by, width_bins
+from calibrant.measures.binned import Scheme, bins_of, sum_by
 from calibrant.measures.distinct import Counts
 
 #: The confidence level of every interval and band on a page.
@@ -26,7 +26,7 @@ MOST_KEPT = 2**17
 
 @dataclass(frozen=True)
 class Change:
-    """A mean difference, and where it lies with 95 % confidence; NaN with too few rounds to say.
+    """A mean difference, and where it lies with 95% confidence; NaN with too few rounds to say.
 
     Attributes
     ----------
@@ -196,8 +196,7 @@ def chance_ece(
     was made so many times.
     """
     p, n = np.unique(predictions, return_counts=True) if count is None else (predictions, count)
-    which = mass_bins(n, bins) if scheme == "mass" else width_bins(p, bins)
-    variance = sum_by(which, n * p * (1.0 - p), bins)
+    variance = sum_by(bins_of(p, bins, scheme, n), n * p * (1.0 - p), bins)
     left = ece_left_at_most(variance) if at_most else ece_left(variance)
     return float(left) / int(n.sum())
 

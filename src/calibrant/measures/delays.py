@@ -1,7 +1,7 @@
 """Whether outcomes of one kind become known later than those of the other, or less often.
 
-If they do, what is known at any time is not what happened: a fraud that is reported after a week,
-among payments that count as clean after a month, makes the last three weeks look all fraud.
+If they do, the outcomes known at any time are a biased sample: if frauds are reported after a week,
+and payments count as clean after a month, the last three weeks seem to hold nothing but fraud.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy.typing as npt
 from calibrant._checks import Floats, as_series, check_same_length
 from calibrant._spans import UNITS, round_up, show_span
 
-#: Rows, one after the other, whose delays are compared, and bins of scores that are alike.
+#: How many consecutive rows are compared, and bins of similar scores.
 ALIKE, BINS = 5, 20
-#: Fewer outcomes of either kind tell nothing.
+#: The least number of outcomes of either kind.
 FEW = 50
 #: Standard errors beyond which chance is ruled out (one run in a thousand), and the least share of
-#: pairs, beyond half, that is worth a word.
+#: pairs, beyond half, that is reported.
 CHANCE, WORTH = 3.29, 0.02
-#: Of the slower kind, this share must have come before every outcome is learned.
+#: The span covers the delay of this share of the slower kind.
 NEARLY_ALL = 0.99
 
 
@@ -30,27 +30,27 @@ NEARLY_ALL = 0.99
 class DelayCheck:
     """Whether delays, or outcomes that never come, depend on the outcome.
 
-    A rank test. Rows are compared with rows of nearly the same time and score only, so that rates
+    A rank test. Rows are compared only with rows of nearly the same time and score, so that rates
     and delays may drift, depend on the score, or be cut off by the end of the data: none of this
-    alone makes delays depend on the outcome. A delay is counted in predictions made meanwhile; an
-    outcome that never became known comes after all that did.
+    alone makes delays depend on the outcome. A delay is the number of predictions made meanwhile;
+    an outcome that never became known ranks after all that did.
 
     Attributes
     ----------
     z : float
-        How many standard errors from independence; a permutation within the rows compared has
-        mean 0 and variance 1.
+        The distance from independence in standard errors; under permutations within the rows
+        compared it has mean 0 and variance 1.
     later : float
-        Of pairs of a 1 and a 0 that are compared, the share in which the 1 came later. Of equal
-        delays, half.
+        Among the compared pairs of a 1 and a 0, the share in which the 1 came later; equal delays
+        count half.
     beyond : float
-        By how much that is more than half, without what the scores explain of it.
+        The excess of that over one half, without what the scores explain of it.
     median : tuple of float
         The median delay of zeros and of ones that became known, by the clock of the rows.
     never : tuple of float
         The share of zeros and of ones that never became known.
     span : float
-        How long to wait until nearly all of the slower kind are known.
+        The time after which nearly all outcomes of the slower kind are known.
     is_time : bool
         Whether delays are seconds; otherwise they are in the clock's own unit.
 
@@ -62,10 +62,10 @@ class DelayCheck:
     >>> fraud = np.random.default_rng(0).random(2000) < 0.1
     >>> check = DelayCheck.from_times(fraud, days, days + np.where(fraud, 7, 30) * 86400.0)
     >>> print(check.sentence())
-    Outcomes 1 become known earlier than outcomes 0 (after 7d and 30d in the median; earlier in \
-100 % of like pairs), so what is known at any time is not what happened: hold="30d" \
-(--hold 30d) learns every outcome at the same age, and silence=0 with a deadline (--silence 0 \
---after SPAN, or --due COL) learns earlier where silence until then means 0.
+    Outcomes of 1 become known earlier than outcomes of 0 (after 7d and 30d in the median; earlier \
+in 100% of comparable pairs), so the outcomes known at any time are a biased sample. Use \
+hold="30d" (--hold 30d) to learn every outcome at the same age; or, if no outcome by a deadline \
+means 0, silence=0 (--silence 0 --after SPAN, or --due COL), which learns earlier.
     """
 
     z: float
@@ -97,9 +97,9 @@ class DelayCheck:
         known_at : array_like
             When its outcome became known; NaN for never.
         scores : array_like, optional
-            The rows' scores, so that rows of like scores are compared.
+            The rows' scores, so that rows with similar scores are compared.
         is_time : bool
-            Whether times are seconds, or numbers of some other unit.
+            Whether times are in seconds; otherwise they are in some other unit.
         """
         y = np.asarray(as_series(outcomes, "outcomes"), dtype=np.float64)
         made = np.asarray(as_series(made_at, "made_at"), dtype=np.float64)
@@ -136,7 +136,7 @@ class DelayCheck:
 
     @property
     def cure(self) -> dict[str, str | float]:
-        """The arguments of a Recalibrator, or options of the command line, that cure it."""
+        """The arguments of a Recalibrator, or command-line options, that correct for it."""
         slower = self.slower
         wait = self._shown(round_up(self.span / self._unit) * self._unit)
         if self.never[slower] > self.never[1 - slower] + WORTH and self.never[slower] > 0.5:
@@ -144,7 +144,7 @@ class DelayCheck:
         return {"hold": wait}
 
     def sentence(self) -> str:
-        """Say what depends on what, with the figures and the cure."""
+        """Return a sentence with the figures and the remedy."""
         slower, faster = self.slower, 1 - self.slower
         share = 100.0 * (self.later if slower else 1.0 - self.later)
         times = [
@@ -154,13 +154,13 @@ class DelayCheck:
         figures = f"{times[0]} and {times[1].removeprefix('after ')} in the median"
         if max(self.never) > 0.0:
             figures += (
-                f"; never in {100.0 * self.never[faster]:.0f} % and "
-                f"{100.0 * self.never[slower]:.0f} %"
+                f"; never in {100.0 * self.never[faster]:.0f}% and "
+                f"{100.0 * self.never[slower]:.0f}%"
             )
         return (
-            f"Outcomes {faster} become known earlier than outcomes {slower} ({figures}; earlier "
-            f"in {share:.0f} % of like pairs), so what is known at any time is not what happened: "
-            f"{self._cure_in_words()}."
+            f"Outcomes of {faster} become known earlier than outcomes of {slower} ({figures}; "
+            f"earlier in {share:.0f}% of comparable pairs), so the outcomes known at any time are "
+            f"a biased sample. {self._cure_in_words()}."
         )
 
     def _cure_in_words(self) -> str:
@@ -176,11 +176,11 @@ class DelayCheck:
         options = " ".join(f"--{name} {value}" for name, value in cure.items())
         named = f"{arguments} ({options})"
         if "silence" in self.cure:
-            return f"{named} takes silence for what it means"
+            return f"Use {named}, so that no outcome by then means {self.slower}"
         return (
-            f"{named} learns every outcome at the same age, and silence={self.slower} with a "
-            f"deadline (--silence {self.slower} --after SPAN, or --due COL) learns earlier where "
-            f"silence until then means {self.slower}"
+            f"Use {named} to learn every outcome at the same age; or, if no outcome by a deadline "
+            f"means {self.slower}, silence={self.slower} (--silence {self.slower} --after SPAN, or "
+            "--due COL), which learns earlier"
         )
 
     @property
@@ -197,7 +197,7 @@ class DelayCheck:
 def rounds_later(made: Floats, known: Floats) -> Floats:
     """Return how many predictions were made before each outcome became known; infinite for never.
 
-    After the last prediction they are taken to go on at their mean rate.
+    After the last prediction, they are assumed to continue at their mean rate.
     """
     rows = np.arange(len(made))
     ends = np.where(np.isnan(known), np.inf, known)
@@ -239,7 +239,7 @@ def compare_ranks(y: Floats, late: Floats, scores: Floats | None) -> tuple[float
 
 
 def explained(y: Floats, scores: Floats) -> Floats:
-    """Return the mean outcome of rows of like scores."""
+    """Return the mean outcome of rows with similar scores."""
     order = np.argsort(scores, kind="stable")
     means = np.empty(len(y))
     for rows in np.array_split(order, min(BINS, len(y))):

@@ -34,7 +34,7 @@ def lower_distance(
         Numbers in [0, 1], with at most 5000 distinct predictions unless `grid` is given.
     grid : int, optional
         First move every prediction to the nearest multiple of 1 / grid, grid being at most 5000.
-        The result is then off by at most T / (2 grid), up or down, and for predictions on the
+        The result is then wrong by at most T / (2 grid), up or down, and for predictions on the
         grid not at all.
 
     Notes

@@ -143,7 +143,7 @@ class ClassError:
         The calibration error against the rest, and what it stays below in 95 of 100 cases if the
         probabilities are right.
     is_miscalibrated : bool
-        Whether the error, or the mean, is beyond chance at a level of 5 % over all classes.
+        Whether the error, or the mean, is beyond chance at a level of 5% over all classes.
     """
 
     column: int
@@ -200,7 +200,7 @@ def class_summary(
     """Return the measures of rows, each beside what chance explains, and class by class.
 
     A class is called miscalibrated if its mean is further from the share observed than chance
-    allows with a probability of 5 % in all classes together (Bonferroni), or its error is more
+    allows with a probability of 5% in all classes together (Bonferroni), or its error is more
     than twice what chance leaves in 95 of 100 cases.
 
     Examples

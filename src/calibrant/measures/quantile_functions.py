@@ -29,7 +29,7 @@ def as_levels(levels: object, name: str = "levels") -> Floats:
     """
     try:
         found: Floats = np.array(levels, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.empty(0)
     if found.ndim != 1 or len(found) < 2 or isinstance(levels, str | bytes):
         raise ValueError(f"{name} must be two or more numbers in (0, 1), got {describe(levels)}")
@@ -45,7 +45,7 @@ def as_quantiles(values: object, levels: int, name: str = "quantiles") -> Floats
     """Return quantiles with this many levels on the last axis, or say what is wrong with them."""
     try:
         found: Floats = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be numbers, got {describe(values)}") from None
     if found.ndim == 0 or found.shape[-1] != levels or isinstance(values, str | bytes):
         raise ValueError(f"{name} must have {levels} columns, one a level, got {found.shape}")

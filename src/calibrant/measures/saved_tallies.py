@@ -14,7 +14,7 @@ import numpy as np
 from calibrant._checks import Floats
 from calibrant._kernels.saved import SLACK, check_names, counts, floats, integer
 from calibrant._kernels.tally import TallyKernel, restored
-from calibrant.measures.binned import width_bins
+from calibrant.measures.binned import bins_of
 from calibrant.measures.exact import kl_terms
 
 PARTS = {"p", "n", "s", "residuals", "sums", "errors", "impossible"}
@@ -30,7 +30,7 @@ def load_tally(state: Mapping[str, Any], bins: int, rounds: int) -> TallyKernel:
         raise ValueError("saved p must be distinct, each predicted, and saved s at most n")
     bias = s - n * p
     by_bin = np.zeros(bins)
-    np.add.at(by_bin, width_bins(p, bins), bias)
+    np.add.at(by_bin, bins_of(p, bins), bias)
     expect("residuals", floats(state, "residuals", size=bins), by_bin, rounds)
     certain = ((p == 0.0) & (s > 0.0)) | ((p == 1.0) & (s < n))
     integer(state, "impossible", low=int(certain.sum()), high=int(n[certain].sum()))

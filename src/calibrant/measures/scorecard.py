@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._bytes import Saved, pack, unpack
+from calibrant._bytes import MAGIC, Saved, pack, unpack
 from calibrant._checks import (
     Floats,
     as_rounds,
@@ -27,7 +27,7 @@ from calibrant._checks import (
 )
 from calibrant._kernels.saved import SLACK, part_of
 from calibrant._kernels.tally import TallyKernel
-from calibrant.measures.binned import ReliabilityTable, Scheme, sum_by, width_bins
+from calibrant.measures.binned import ReliabilityTable, Scheme, bins_of, sum_by
 from calibrant.measures.chance import LEVEL, ece_left, ece_left_at_most, normal
 from calibrant.measures.distinct import DistinctTable, Indices
 from calibrant.measures.saved_tallies import load_tally
@@ -201,7 +201,7 @@ class Windows:
     def _by_bin(self) -> Floats:
         """Return the residuals of the current window, and what their variances would be."""
         p, n, s = self._tally.entries()
-        which = width_bins(p, self.bins)
+        which = bins_of(p, self.bins)
         return np.array([sum_by(which, each, self.bins) for each in (s - n * p, n * p * (1 - p))])
 
     def _measure(self) -> WindowMeasures:
@@ -491,7 +491,7 @@ class Scorecard:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return what `save` wrote; it continues exactly as that one would."""
-        return load_bytes(path, cls.from_bytes)
+        return load_bytes(path, cls.from_bytes, MAGIC)
 
     def to_bytes(self) -> bytes:
         """Return the whole scorecard as bytes: versioned, checksummed, without pickle.

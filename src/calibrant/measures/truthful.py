@@ -56,7 +56,7 @@ def subsampled_step_calibration(
     """Return `step_calibration` of a random half of the rounds, on average.
 
     Each round is kept with probability 1/2. A sum in [0, T], of the same arguments as
-    `subsampled_smooth_calibration`. It bounds the regret of whoever acts on the predictions, as
+    `subsampled_smooth_calibration`. It bounds the regret of anyone who acts on the predictions, as
     `step_calibration` does, and for outcomes drawn independently the true probabilities have the
     least expectation, up to a constant factor (both proved in the reference).
 

@@ -1,7 +1,7 @@
 """Where outcomes come from: families with known means, adversaries and real streams.
 
 `synthetic.py` draws outcomes whose means are known, so that a bound in C or K can be checked, and
-returns a `Stream`; `remembering.py` does so for means that depend on the past outcomes, so that
+returns a `Stream`; `memory.py` does so for means that depend on the past outcomes, so that
 what a forecaster did not learn can be measured. `families.py` lists both. `adversaries.py`
 chooses outcomes against a forecaster; `play` is their game.
 `bundled.py` loads the real streams that come with the package. `named.py` finds any of them,
@@ -23,8 +23,8 @@ from calibrant.streams.adversaries import (
 )
 from calibrant.streams.bundled import RealStream, load, names
 from calibrant.streams.families import FAMILIES
+from calibrant.streams.memory import cycle, hidden_markov, markov, regimes, runs
 from calibrant.streams.numbers import NumberStream, load_numbers
-from calibrant.streams.remembering import cycle, hidden_markov, markov, regimes, runs
 from calibrant.streams.stream import Stream
 from calibrant.streams.synthetic import (
     alternating,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from calibrant.streams.remembering import cycle, hidden_markov, markov, regimes, runs
+from calibrant.streams.memory import cycle, hidden_markov, markov, regimes, runs
 from calibrant.streams.stream import Stream
 from calibrant.streams.synthetic import (
     alternating,

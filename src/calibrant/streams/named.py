@@ -85,7 +85,7 @@ def find(spec: str, *, rounds: int, seed: int = 0) -> Source:
 
 
 def length(spec: str) -> int | None:
-    """Return how many rounds a stream has, or None for one that goes on as long as asked.
+    """Return how many rounds a stream has, or None for one of unlimited length.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class Arrivals:
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.forecasters.arriving import at_once
+    >>> from calibrant.forecasters.arrivals import at_once
     >>> arrivals = at_once(np.array([True, False, True]))
     >>> arrivals.order, arrivals.known
     (array([0, 2]), array([0, 1, 1]))
@@ -66,7 +66,7 @@ def used_from(arrivals: Arrivals, ahead: int) -> Arrivals:
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.forecasters.arriving import at_once, used_from
+    >>> from calibrant.forecasters.arrivals import at_once, used_from
     >>> used_from(at_once(np.array([True] * 5)), 3).known
     array([0, 0, 0, 1, 2])
     """
@@ -95,7 +95,7 @@ def forecast_parts(
     --------
     >>> import numpy as np
     >>> from calibrant import EventForecaster
-    >>> from calibrant.forecasters.arriving import forecast_parts
+    >>> from calibrant.forecasters.arrivals import forecast_parts
     >>> outcomes = np.array([1.0, 0.0, 1.0, 1.0])
     >>> [len(predicted) for predicted, expected in forecast_parts(EventForecaster(), outcomes, 2)]
     [2, 2]
@@ -119,7 +119,7 @@ def forecast_parts(
 
 
 def last_estimates(forecaster: Forecaster, outcomes: Floats, arrivals: Arrivals) -> Floats:
-    """Return what a forecaster that knows nothing of lateness says of each row.
+    """Return the predictions of a forecaster that does not support late outcomes.
 
     It is given the outcomes in the order in which they arrive, and its estimate for the next one
     stands for every row until then.
@@ -127,7 +127,7 @@ def last_estimates(forecaster: Forecaster, outcomes: Floats, arrivals: Arrivals)
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.forecasters.arriving import at_once, last_estimates, used_from
+    >>> from calibrant.forecasters.arrivals import at_once, last_estimates, used_from
     >>> from calibrant.forecasters.rivals import RunningMean
     >>> late = used_from(at_once(np.array([True] * 4)), 3)
     >>> last_estimates(RunningMean(), np.array([1.0, 0.0, 1.0, 1.0]), late)
