@@ -1,4 +1,4 @@
-"""The server's clock: it does not jump while the service runs."""
+"""The server's clock, which does not jump while the service runs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import time
 class SteadyClock:
     """The time of day at the start, and the seconds since then by a clock that only goes forward.
 
-    When the system's clock is set, this one continues as before until the service is restarted: the
-    deadlines of a whole year do not pass because the clock was wrong for a minute.
+    When the system clock is changed, this one continues as before until the service is restarted:
+    a clock that is wrong for a minute cannot make the deadlines of a whole year pass.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The bundled flights played to a service as if they were happening now, only faster."""
+"""Replay the bundled flights to a service as if they were happening now, but faster."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def flights() -> Flights:
 
 
 def replay_flights(client: Client, now: Callable[[], float] = time.monotonic) -> None:
-    """Play the bundled flights to a service: predicted at departure, known when they have landed.
+    """Replay the bundled flights to a service: predicted at departure, known after landing.
 
-    Six weeks are played at once, the rest at a thousand times real speed. A store that
-    has rows already answers them as it did, so a replay may start over.
+    Six weeks are replayed at once, the rest at a thousand times real speed. Rows that the store
+    already has are answered as before, so a replay may start over.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def replay_flights(client: Client, now: Callable[[], float] = time.monotonic) ->
 
 
 def play(client: Client, rows: Flights, times: Iterator[float]) -> None:
-    """Send, at each of these times, what has happened since the one before."""
+    """Send what has happened since the last of these times, at each of them."""
     in_time = rows.landed <= rows.due  # of the others, silence says that they are late
     before = -np.inf
     for moment in times:

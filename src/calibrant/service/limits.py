@@ -1,4 +1,4 @@
-"""The bounds of what a client may send."""
+"""Limits of what a client may send."""
 
 #: Rows of one request's list, and of one batch of NDJSON.
 MOST_ROWS = 10_000
@@ -17,7 +17,7 @@ MOST_CLASSES = 1000
 MOST_KEYS = 2**32
 #: Streams of one service.
 MOST_STREAMS = 10_000
-#: A stream's name: it stands in addresses, files and labels of metrics.
+#: A stream's name: it is used in addresses, files and labels of metrics.
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 NAME_IN_WORDS = "1 to 100 letters, digits, dots, dashes or underscores, a letter or digit first"
 #: Seconds by which a row may be ahead of the server's clock.

@@ -1,4 +1,4 @@
-"""What is wrong with a request, as RFC 9457 has it: problem+json, never a stack trace."""
+"""Errors of requests as problem details (RFC 9457): problem+json, never a stack trace."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ TITLES = {
 
 
 class Problem(Exception):  # noqa: N818 - the name in RFC 9457
-    """A request that is refused; nothing of it was done.
+    """A request that is rejected without any effect.
 
-    `field` names what was wrong, `allowed` says what is allowed, `row` counts from 0 in a list.
+    `field` is the invalid field, `allowed` describes its allowed values, and `row` is the position
+    in a list of rows, from 0.
     """
 
     def __init__(
@@ -56,11 +57,11 @@ class Problem(Exception):  # noqa: N818 - the name in RFC 9457
 def bad_value(
     detail: str, field: str, allowed: str, row: int | None = None, *, status: int = 422
 ) -> Problem:
-    """Return the refusal of one value."""
+    """Return the problem of one invalid value."""
     where = "" if row is None else f" in row {row}"
     return Problem(
         status,
-        f"{field}{where}: {detail}; allowed is {allowed}",
+        f"{field}{where}: {detail}; allowed: {allowed}",
         field=field,
         allowed=allowed,
         row=row,

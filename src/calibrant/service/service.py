@@ -29,11 +29,11 @@ class Service:
     store : Store
         Where rows are stored; opened by `start`.
     say : callable
-        Called with lines for people at the start: the progress of the replay.
+        Called with lines to print at the start: the progress of the replay.
     log : optional
         A logger of structlog, for failures.
     webhooks : Webhooks
-        Where alarms are sent; nowhere by default.
+        Where alarms are sent; by default, nowhere.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Service:
             self.log.error("store failed", detail=what)
 
     def _publish(self, events: list[EventRow], changed: Iterable[str]) -> None:
-        """Tell listeners and webhooks what was committed; called in the owner's thread."""
+        """Notify listeners and webhooks of what was committed; called in the owner's thread."""
         if self.is_shared:
             self.changed.update(changed)
         else:
@@ -129,6 +129,6 @@ class Service:
 
 
 def event_json(event: EventRow) -> dict[str, Any]:
-    """Return a stored event as JSON has it."""
+    """Return a stored event for JSON."""
     body: dict[str, Any] = json.loads(event.body)
     return {"stream": event.stream, "at": event.at, "kind": event.kind} | body

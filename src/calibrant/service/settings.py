@@ -27,20 +27,20 @@ class Settings:
     store : str
         The file of an SQLite store, or the address of a PostgreSQL database.
     host, port : str, int
-        Where to listen. Without a token in the store, only on this machine.
+        The address to listen on. Without a token in the store, only this machine's.
     log_level : {"debug", "info", "warning", "error"}
-        How much is logged.
+        The level of the log.
     webhooks : tuple of str
-        Where alarms are sent; there may be several.
+        The URLs to which alarms are sent.
     webhook_secret : str
-        Signs what is sent there; two of them for rotation. It has no flag: other users of the
-        machine can read those.
+        The secret that signs webhook messages; two of them for rotation. It has no flag, since
+        other users of the machine can read flags.
     webhook_alarms : tuple of str
         Which alarms are sent: "calibrated", "raw", "outcomes", "pending", ...
     webhook_cooldown : float
-        Seconds in which an alarm of a stream is sent once; given as a span such as "1h".
+        Each alarm of a stream is sent at most once in this time; given as a span such as "1h".
     webhook_reset : {"window", "end"}
-        Whether an alarm may be sent again after the window only, or also after its end.
+        Whether an alarm may be sent again only after the window, or also after it has ended.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class Settings:
         return Webhooks(self.webhooks, tuple(map(key_of, self.webhook_secret)), policy)
 
     def lines(self, sources: Mapping[str, str]) -> list[str]:
-        """Return a line for each setting, for people; secrets are hidden."""
+        """Return a line for each setting, to be printed; secrets are hidden."""
         return [
             f"{each.name} = {SHOWN.get(each.name, str)(getattr(self, each.name))} "
             f"({sources[each.name]})"
@@ -111,7 +111,7 @@ class Settings:
 
 
 def read_toml(file: Path, names: set[str]) -> dict[str, Any]:
-    """Return the settings of a file, or say what is wrong with it."""
+    """Return the settings of a file, or raise ValueError with the reason."""
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -30,7 +30,7 @@ def new_token(
 ) -> str:
     """Store a new token and return it; it cannot be shown again.
 
-    `lasts` is a span such as "90d"; without one the token has no end.
+    `lasts` is a span such as "90d"; without one, the token does not expire.
     """
     if scope not in SCOPES:
         raise ValueError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}")
@@ -43,7 +43,7 @@ def new_token(
 
 
 def rotate_token(store: Store, name: str, *, grace: str, now: float) -> str:
-    """Return a new token that allows what another does, which ends after a grace."""
+    """Return a new token with the rights of another one, which expires after a grace period."""
     old = next((each for each in store.tokens() if each.name == name), None)
     if old is None:
         raise ValueError(f"there is no token {name!r}; calibrant token list shows them")
@@ -53,12 +53,12 @@ def rotate_token(store: Store, name: str, *, grace: str, now: float) -> str:
 
 
 def hash_of(secret: str) -> str:
-    """Return what is stored of a secret."""
+    """Return the hash of a secret, as stored."""
     return sha256(secret.encode()).hexdigest()
 
 
 class Access:
-    """What the bearer of a token may do."""
+    """The permissions of a token."""
 
     __slots__ = ("scope", "stream")
 
@@ -66,7 +66,7 @@ class Access:
         self.scope, self.stream = scope, stream
 
     def allows(self, scope: str, stream: str | None) -> bool:
-        """Whether a scope is allowed on a stream; None stands for what concerns all streams."""
+        """Whether a scope is allowed on a stream; None stands for all streams."""
         reach = self.stream in (ANY_STREAM, stream)
         return reach and SCOPES.index(scope) <= SCOPES.index(self.scope)
 
@@ -75,12 +75,12 @@ class Access:
         return self.stream in (ANY_STREAM, stream)
 
 
-#: What anyone on this machine may do while the store has no token.
+#: The permissions of anyone on this machine while the store has no token.
 EVERYTHING = Access()
 
 
 class Tokens:
-    """The tokens of a store, read again every second: a revoked one is refused soon after."""
+    """The tokens of a store, reloaded every second, so a revoked one is rejected soon after."""
 
     def __init__(self, store: Store, now: Callable[[], float]) -> None:
         self._store, self._now = store, now
@@ -103,7 +103,7 @@ class Tokens:
             return None
         _, name, secret = parts
         found = self.current().get(name)
-        # The same work for a name that does not exist, so that timing tells nothing.
+        # The same work for a name that does not exist, so that timing reveals nothing.
         stored = hash_of("") if found is None else found.hash
         is_right = hmac.compare_digest(hash_of(secret), stored)
         if found is None or not is_right:

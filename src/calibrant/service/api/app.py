@@ -56,7 +56,7 @@ def as_response(problem: Problem) -> JSONResponse:
 
 
 async def show_problem(_: Any, error: Exception) -> Any:
-    """Answer a request that was refused."""
+    """Answer a request that was rejected."""
     assert isinstance(error, Problem)
     return as_response(error)
 
@@ -89,5 +89,5 @@ def methods_of(app: FastAPI, path: str) -> list[str]:
 
 
 async def show_failure(_: Any, __: Exception) -> Any:
-    """Answer when the service itself failed; the details are in its log only."""
-    return as_response(Problem(500, "the service failed; its log says how"))
+    """Answer when the service itself failed; only its log has the details."""
+    return as_response(Problem(500, "internal error; see the log of the service"))

@@ -15,9 +15,9 @@ MOST_GATHERED = 65_536
 
 
 class Gathering:
-    """A transport that sends what is written in one turn of the loop all at once.
+    """A transport that sends everything written in one turn of the event loop at once.
 
-    The head and the body of an answer are written one after the other. In two segments they would
+    The head and the body of a response are written separately. Sent as two segments, they would
     cost both sides twice as much.
     """
 
@@ -36,7 +36,7 @@ class Gathering:
             self._flush()
 
     def close(self) -> None:
-        """Send what was gathered, and close."""
+        """Send what is buffered, and close."""
         self._flush()
         self._transport.close()
 
@@ -46,7 +46,7 @@ class Gathering:
             self._pieces, self._size = [], 0
 
     def __getattr__(self, name: str) -> Any:
-        """Do everything else as the transport does."""
+        """Delegate everything else to the transport."""
         return getattr(self._transport, name)
 
 
@@ -70,6 +70,17 @@ class Connection(H11Protocol):
             self._wait()
         else:
             self._stop_waiting()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer invalid HTTP; a request that it interrupts is treated as disconnected."""
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True
+            cycle.message_event.set()
+            if cycle.response_started:
+                self.transport.close()
+                return
+        super().send_400_response(msg)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timeout."""

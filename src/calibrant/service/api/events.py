@@ -22,7 +22,7 @@ router = APIRouter(prefix="/v1")
 
 #: Seconds between two progress events, and between two keep-alive comments.
 PROGRESS, KEEP_ALIVE = 1.0, 15.0
-#: Seconds between two looks whether the token still allows to follow.
+#: Seconds between two checks that the token still permits following.
 LOOK = 0.5
 #: Stored events that are read at once.
 MANY = 500
@@ -73,13 +73,13 @@ async def followed(
         return as_json({"events": shown})
     listener = service.listeners.add()
     if listener is None:
-        raise Problem(503, "too many clients follow the events already")
+        raise Problem(503, "too many clients are following the events")
     lines = lines_for(service, listener, access, name, start, request.state.is_admitted)
     return StreamingResponse(lines, media_type="text/event-stream")
 
 
 def last_seen(request: Request, after: int | None) -> int | None:
-    """Return the number of the last event that a client says it has seen."""
+    """Return the id of the last event that a client has received."""
     seen = request.headers.get("last-event-id")
     if not seen:
         return after
@@ -96,7 +96,7 @@ async def lines_for(
     after: int | None,
     is_admitted: Callable[[], bool],
 ) -> AsyncIterator[bytes]:
-    """Return the lines for one client, until it leaves, cannot keep up or is no longer admitted."""
+    """Yield the lines for one client, until it leaves, falls behind or is no longer authorized."""
 
     def concerns(stream: str) -> bool:
         return access.sees(stream) and name in (None, stream)
@@ -143,6 +143,6 @@ async def summaries(service: Service, names: list[str]) -> list[bytes]:
 
 
 def as_event(row: EventRow) -> bytes:
-    """Return a stored event as the protocol has it."""
+    """Return a stored event as a server-sent event."""
     data = json.dumps(event_json(row))
     return f"id: {row.number}\nevent: {row.kind}\ndata: {data}\n\n".encode()

@@ -39,7 +39,7 @@ async def get_export(name: Name, request: Request) -> Response:
     try:
         import pyarrow  # noqa: F401, PLC0415 - only this route needs it
     except ImportError:
-        raise Problem(503, "an export needs pyarrow: pip install 'calibrant[service]'") from None
+        raise Problem(503, "an export needs pyarrow: pip install 'calibrant[parquet]'") from None
     rows = service.store.export(stream.number, PORTION)
     return StreamingResponse(
         parquet(rows, stream.definition),

@@ -1,7 +1,8 @@
-"""The gate: which requests are allowed. Probes are answered without a token, and say less then.
+"""The gate: which requests are allowed. Probes need no token, and show less without one.
 
-Without any token in the store, only this machine is served, and only under its own names: a page of
-another site whose name points here is refused. With tokens, every request needs one.
+Without any token in the store, only this machine is served, and only under its local names: a page
+of another site whose name resolves to this machine is rejected. With tokens, every request needs
+one.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-#: What an orchestrator asks, which has no token.
+#: The probes of an orchestrator, which has no token.
 PROBES = ("/healthz", "/readyz")
 STREAMS = "/v1/streams/"
 #: Paths that show only those streams that a token may see, or none.
@@ -53,13 +54,13 @@ HEADERS = [
 
 
 class Gate:
-    """Hand requests that are allowed on to the app."""
+    """Pass allowed requests on to the app."""
 
     def __init__(self, app: App, service: Service) -> None:
         self.app, self.service = app, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or hand it on."""
+        """Answer a request, or pass it on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -92,7 +93,7 @@ class Gate:
         except Exception:
             self.service.log_exception(scope["method"], scope["path"])
             if not is_begun:
-                await refuse(Problem(500, "the service failed; its log says how"), send)
+                await refuse(Problem(500, "internal error; see the log of the service"), send)
 
     def _still_admits(self, scope: Scope) -> bool:
         """Whether a request that is still being answered would be admitted now."""
@@ -104,6 +105,8 @@ class Gate:
 
     def _admit(self, scope: Scope) -> Access:
         headers = dict(scope["headers"])
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            raise Problem(400, "a body must have a content-length or be chunked, not both")
         tokens = self.service.tokens
         try:
             is_open = not tokens.current()
@@ -155,7 +158,7 @@ def is_local(scope: Scope, host: bytes) -> bool:
 def token_of(headers: dict[bytes, bytes], method: str) -> str | None:
     """Return the token of a request.
 
-    A browser asks its user for it as a password, and sends it with any request that a page makes:
+    A browser asks its user for it as a password, and then sends it with any request of a page, so
     such a token is read-only.
     """
     kind, _, value = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
@@ -174,6 +177,8 @@ async def refuse(problem: Problem, send: Send) -> None:
         (b"content-type", b"application/problem+json"),
         (b"content-length", str(len(body)).encode()),
     ]
+    if problem.status == 400:  # a proxy may think that the next request begins elsewhere
+        headers.append((b"connection", b"close"))
     if problem.status == 503:
         headers.append((b"retry-after", b"1"))
     if problem.status == 401:

@@ -1,4 +1,4 @@
-"""Whether the process answers, and whether it is ready."""
+"""Liveness and readiness probes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ async def healthz() -> Response:
 
 @router.get("/readyz", response_model=models.Ready)
 async def readyz(request: Request) -> Response:
-    """Whether rows can be stored. Needs no token, and says more to one."""
+    """Whether rows can be stored. Needs no token; with one, the response has more fields."""
     owner, may_know = service_of(request).owner, request.state.access is not None
     if not owner.is_alive:
         raise Problem(503, "the service is stopping")
     trouble = owner.trouble or service_of(request).store.lost()
     if trouble is not None:
-        why = f": {trouble}" if may_know else "; the log says why"
+        why = f": {trouble}" if may_know else "; see the log"
         raise Problem(503, f"the store could not be written{why}")
     counts = {"streams": len(owner.streams), "closed": len(owner.closed)} if may_know else {}
     return as_json({"status": "ready", **counts})

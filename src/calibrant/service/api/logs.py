@@ -1,4 +1,4 @@
-"""Structured logs: a line of JSON an event, on standard error. No body and no header is logged."""
+"""Structured logs: one line of JSON per event on standard error, without bodies or headers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from calibrant.service.api import structlog
 
 
 class Log(structlog.PrintLogger):
-    """Lines on standard error, written at once; that one cannot be written fails nothing else."""
+    """Lines on standard error, written at once; a failure to write is ignored."""
 
     def __init__(self) -> None:
         super().__init__(sys.stderr)

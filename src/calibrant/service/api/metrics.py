@@ -16,15 +16,15 @@ from calibrant.service.stream import models
 
 router = APIRouter()
 
-#: Of a stream's summary: name of the metric, whether it only grows, what it is.
+#: Metrics of a stream's summary: field, name, whether it only grows, description.
 BY_STREAM = {
     "predictions": (True, "Predictions made"),
     "outcomes": (True, "Outcomes received"),
-    "settled": (True, "Predictions whose outcome is known for good"),
-    "expired": (True, "Predictions that expired because too many waited"),
-    "waiting": (False, "Predictions that wait for an outcome or a deadline"),
-    "capacity": (False, "Predictions that may wait"),
-    "keys": (False, "Keys that a keyed stream knows"),
+    "settled": (True, "Predictions whose outcome is final"),
+    "expired": (True, "Predictions that expired because too many were pending"),
+    "waiting": (False, "Predictions pending an outcome or a deadline"),
+    "capacity": (False, "Predictions that may be pending"),
+    "keys": (False, "Keys of a keyed stream"),
     "last_prediction_at": (False, "Time of the last prediction, in seconds since 1970"),
     "last_outcome_at": (False, "Time of the last outcome, in seconds since 1970"),
 }
@@ -83,7 +83,7 @@ class Collected:
         yield CounterMetricFamily("calibrant_groups", "Groups committed", value=owner.groups)
         yield GaugeMetricFamily(
             "calibrant_clock_ahead_seconds",
-            "By how much the system's clock is ahead of the service's, which does not jump",
+            "Seconds by which the system clock is ahead of the steady clock of the service",
             value=self.service.clock.jump(),
         )
         receivers = self.service.courier.receivers

@@ -78,13 +78,13 @@ async def get_reliability(
 
 @router.get("/{name}/coverage", response_model=models.Coverage)
 async def get_coverage(name: Name, request: Request) -> Response:
-    """Of a stream of numbers: what each level covered, and where outcomes fell."""
+    """The coverage of each level and the PIT histogram, of a stream of numbers."""
     return await shown(request, name, views.coverage)
 
 
 @router.get("/{name}/classes", response_model=models.Classes)
 async def get_classes(name: Name, request: Request) -> Response:
-    """Of a stream of several classes: what was predicted and observed of each."""
+    """Predictions and outcomes by class, of a stream of several classes."""
     return await shown(request, name, views.classes)
 
 
@@ -92,7 +92,7 @@ async def get_classes(name: Name, request: Request) -> Response:
 async def get_fan(
     name: Name, request: Request, points: Annotated[int, Query(ge=1, le=300)] = 300
 ) -> Response:
-    """Of a stream of numbers: the last settled rounds, with their intervals."""
+    """The last settled rounds with their intervals, of a stream of numbers."""
     return await shown(request, name, lambda stream: views.fan(stream, points))
 
 
@@ -104,7 +104,7 @@ async def get_map(
     by: Named = None,
     key: Named = None,
 ) -> Response:
-    """The map from score to probability as it is now, of a group or of a key if it is named."""
+    """The current map from score to probability, of one group or key if given."""
     return await shown(request, name, lambda stream: views.score_map(stream, points, by, key))
 
 
@@ -116,7 +116,7 @@ async def get_episodes(name: Name, request: Request) -> Response:
 
 @router.get("/{name}/pending", response_model=models.Pending)
 async def get_pending(name: Name, request: Request, limit: Limit = 100) -> Response:
-    """Predictions that wait, the oldest first, and how long outcomes take."""
+    """Pending predictions, the oldest first, and how long outcomes take."""
     return await shown(request, name, lambda stream: views.pending(stream, limit))
 
 
@@ -140,13 +140,13 @@ async def get_keys(
 
 @router.get("/{name}/keys/{key:path}", response_model=models.KeyView)
 async def get_key(name: Name, request: Request, key: Id) -> Response:
-    """What is known of a key: its outcomes, its offset and how uncertain that is."""
+    """A key: its outcomes, its offset and the standard error of the offset."""
     return await shown(request, name, lambda stream: views.one_key(stream, key))
 
 
 @router.get("/{name}/miscalibrated_keys", response_model=models.MiscalibratedKeys)
 async def get_miscalibrated_keys(name: Name, request: Request, limit: KeyLimit = 100) -> Response:
-    """Keys that are miscalibrated now, where keys are monitored, and what is guaranteed of them."""
+    """Keys that are miscalibrated now, if keys are monitored, and the guarantee of the list."""
     return await shown(request, name, lambda stream: views.miscalibrated_keys(stream, limit))
 
 
@@ -154,11 +154,11 @@ async def get_miscalibrated_keys(name: Name, request: Request, limit: KeyLimit =
 async def get_history(
     name: Name, request: Request, points: Annotated[int, Query(ge=1, le=512)] = 512
 ) -> Response:
-    """What was predicted and observed through time, with the monitors' evidence."""
+    """Predictions and outcomes over time, with the evidence of the monitors."""
     return await shown(request, name, lambda stream: views.history(stream, points))
 
 
 @router.get("/{name}/experts", response_model=models.Experts)
 async def get_experts(name: Name, request: Request) -> Response:
-    """What the probabilities rest on now, the heaviest first."""
+    """What the probabilities are based on now, by weight."""
     return await shown(request, name, views.experts)

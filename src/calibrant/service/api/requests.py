@@ -1,4 +1,4 @@
-"""What routes do with a request: whose it is, its bounded body, and its answer."""
+"""What all routes do with a request: authorization, a bounded body, and the response."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ def service_of(request: Request) -> Service:
 
 
 def access_of(request: Request) -> Access:
-    """Return what the gate found that the request may do."""
+    """Return the permissions that the gate found."""
     access: Access = request.state.access
     return access
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that no stream can have."""
+    """Reject an invalid stream name."""
     if not re.fullmatch(NAME, name):
         raise bad_value(f"got {name[:60]!r}", "name", NAME_IN_WORDS)
 
 
 async def asked(service: Service, question: Callable[[], T]) -> T:
-    """Have a question answered in the owner's thread."""
+    """Run a function in the owner's thread, and return its result."""
     awaited: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     service.owner.submit(Question(question, awaited))
     try:
@@ -70,14 +70,14 @@ async def asked(service: Service, question: Callable[[], T]) -> T:
 
 
 async def answered(service: Service, name: str, rows: Predictions | Outcomes) -> Any:
-    """Return what becomes of rows once they are committed."""
+    """Return the results of rows once they are committed."""
     awaited: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     service.owner.submit(Job(name, rows, awaited))
     return await awaited
 
 
 def as_json(value: Any, status: int = 200) -> Response:
-    """Return an answer, which needs no validation."""
+    """Return a response, which needs no validation."""
     return Response(to_json(value), status, media_type=JSON)
 
 
@@ -85,15 +85,21 @@ def as_json(value: Any, status: int = 200) -> Response:
 
 
 def content_type(request: Request) -> str:
-    """Return the type of a body; anything but JSON and NDJSON is refused.
+    """Return the type of a body; anything but JSON and NDJSON is rejected.
 
-    A form of another site's page cannot send these.
+    A form on a page of another site cannot send these types.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in (JSON, NDJSON):
         raise Problem(
             415, f"content type {kind[:60]!r} is not supported", field="content-type",
             allowed=f"{JSON}, {NDJSON}",
+        )  # fmt: skip
+    coding = request.headers.get("content-encoding", "identity").strip().lower()
+    if coding not in ("", "identity"):
+        raise Problem(
+            415, f"content encoding {coding[:60]!r} is not supported", field="content-encoding",
+            allowed="identity",
         )  # fmt: skip
     return kind
 

@@ -26,7 +26,7 @@ TIME = 'seconds since 1970, or text such as "2026-07-01T12:00:00Z"'
 
 
 def parse(body: bytes) -> Any:
-    """Return what a body holds, strictly as JSON has it."""
+    """Parse a body as strict JSON."""
     try:
         found = from_json(body, allow_inf_nan=False, cache_strings="keys")
     except ValueError:
@@ -40,7 +40,7 @@ def parse(body: bytes) -> Any:
 
 
 def parse_with_care(body: bytes) -> Any:
-    """Return what a body holds, or say what is wrong with it; four times as slow."""
+    """Parse a body as strict JSON, or raise a `Problem` that explains the error; 4 times slower."""
     try:
         return json.loads(body, parse_constant=refuse_constant, object_pairs_hook=unique)
     except UnicodeDecodeError:
@@ -52,12 +52,12 @@ def parse_with_care(body: bytes) -> Any:
 
 
 def refuse_constant(name: str) -> None:
-    """Refuse NaN and infinities, which Python would read."""
+    """Reject NaN and infinities, which Python would accept."""
     raise ValueError(f"{name} is not JSON")
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object, or refuse one that names a field twice."""
+    """Return an object; reject one with a duplicate field."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("an object names a field twice")
@@ -69,7 +69,7 @@ def as_rows(parsed: object) -> tuple[list[dict[str, Any]], bool]:
     if isinstance(parsed, dict):
         return [parsed], False
     if not isinstance(parsed, list):
-        raise Problem(422, "the body is an object, or a list of objects")
+        raise Problem(422, "the body must be an object or a list of objects")
     if not 0 < len(parsed) <= MOST_ROWS:
         raise Problem(
             422, f"a list has 1 to {MOST_ROWS} rows, got {len(parsed)}",
@@ -108,7 +108,7 @@ def predictions_of(rows: list[dict[str, Any]], definition: Definition, now: floa
 def keys_of(rows: list[dict[str, Any]], seen: set[str]) -> list[int] | list[str]:
     """Return the keys of rows, all integers or all text."""
     if "by" in seen and any(row.get("by") is not None for row in rows):
-        raise bad_value("a keyed stream has keys in place of groups", "by", "no by")
+        raise bad_value("a keyed stream has keys instead of groups", "by", "no by")
     keys = [key_of(row.get("key"), number) for number, row in enumerate(rows)]
     kind = type(keys[0])
     for number, key in enumerate(keys):
@@ -121,7 +121,7 @@ def keys_of(rows: list[dict[str, Any]], seen: set[str]) -> list[int] | list[str]
 
 
 def key_of(value: object, number: int) -> Any:
-    """Return a key: an integer of 64 bits, 5.0 too, or text."""
+    """Return a key: a 64-bit integer, which may be written as 5.0, or text."""
     if type(value) is float and abs(value) < 2**53 and value.is_integer():
         value = int(value)
     if type(value) is int:
@@ -146,7 +146,7 @@ def outcomes_of(rows: list[dict[str, Any]], definition: Definition, now: float) 
 def check_fields(
     rows: list[dict[str, Any]], allowed: frozenset[str], needed: frozenset[str]
 ) -> set[str]:
-    """Return the fields that any row has; refuse rows that lack one or have an unknown one."""
+    """Return the fields of all rows; reject rows with a missing or an unknown field."""
     seen: set[str]
     if set(map(type, rows)) == {dict}:
         shapes = set(map(frozenset, rows))
@@ -198,7 +198,7 @@ def text_of(value: object, name: str, number: int) -> str:
 def optional(
     rows: list[dict[str, Any]], name: str, read: Callable[[object, str, int], Any]
 ) -> list[Any]:
-    """Return a column in which values may be missing or null."""
+    """Return a column whose values may be missing or null."""
     return [
         None if (value := row.get(name)) is None else read(value, name, number)
         for number, row in enumerate(rows)
@@ -221,7 +221,7 @@ def time_of(value: object, name: str, number: int) -> float:
 def times(
     rows: list[dict[str, Any]], name: str, seen: set[str], definition: Definition, now: float
 ) -> list[float]:
-    """Return when rows were: as they say, or now by the server's clock."""
+    """Return the times of rows: their `at`, or the server's time."""
     column: list[Any] = [None] * len(rows)
     if name in seen:
         column = optional(rows, name, time_of)
@@ -245,7 +245,7 @@ def times(
 def check_deadlines(
     definition: Definition, at: list[float], due: list[float | None] | None
 ) -> None:
-    """Refuse rows whose deadline is missing or not after their time."""
+    """Reject rows whose deadline is missing or not after their time."""
     if due is None:
         if definition.wait is None:
             raise bad_value("it is missing, and the stream has no after", "due", TIME, 0)

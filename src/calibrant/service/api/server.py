@@ -1,4 +1,4 @@
-"""The process: uvicorn around the app, from start to a graceful end."""
+"""The process: uvicorn around the app, from start to graceful shutdown."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def serve(
 ) -> None:
     """Serve until the process is asked to stop, by Ctrl-C or SIGTERM.
 
-    What is to be done `beside` is called with the address, in a thread that ends with the process.
+    `beside` is called with the address, in a thread that ends with the process.
     """
     log = set_up(settings.log_level)
     collect_rarely()
@@ -88,7 +88,7 @@ def serve_shared(
 
 
 def begin(address: str, say: Callable[[str], None], beside: Callable[[str], None] | None) -> None:
-    """Say where the service is, and do what is to be done beside it."""
+    """Print the address of the service, and run the function beside it."""
     say(f"{address}/")
     if beside is not None:
         threading.Thread(target=beside, args=(address,), daemon=True).start()
@@ -106,7 +106,7 @@ def url_for_others(host: str, listening: socket.socket) -> str:
 
 
 def check_host(service: Service, host: str) -> None:
-    """Refuse to listen to others as long as there is no token."""
+    """Refuse to listen on other addresses while the store has no token."""
     try:
         is_local = host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -119,7 +119,7 @@ def check_host(service: Service, host: str) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, or say why not."""
+    """Return a listening socket, or raise ValueError with the reason."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Named as TCP, or asyncio leaves Nagle's algorithm on: each answer would wait 40 ms for an ACK.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -161,7 +161,7 @@ async def run(
     """Run a server in this loop until a signal asks it to end."""
 
     def end() -> None:
-        close()  # those who follow events would hold it up
+        close()  # clients that follow events would delay the shutdown
         server.should_exit = True
         log.info("stopping")
 

@@ -49,7 +49,7 @@ ROWS = re.compile(rf"/v1/streams/({NAME})/(predictions|outcomes)")
     responses={200: {"description": "It exists, with these settings", "model": models.Created}},
 )
 async def put_stream(name: Name, request: Request) -> Response:
-    """Create a stream; again with the same settings changes nothing, with others it is a 409."""
+    """Create a stream. Repeating it changes nothing; with other settings, it is a 409."""
     service = service_of(request)
     body = await whole(request)
     if body:
@@ -61,12 +61,12 @@ async def put_stream(name: Name, request: Request) -> Response:
 
 @router.patch("/{name}", openapi_extra=schemas.PATCH_STREAM, response_model=models.Created)
 async def patch_stream(name: Name, request: Request) -> Response:
-    """Change a stream's name, its capacity or its retention; what is not named stays."""
+    """Change the name, capacity or retention of a stream; other settings are kept."""
     service = service_of(request)
     content_type(request)
     changed = parse(await whole(request))
     if not isinstance(changed, dict):
-        raise Problem(422, "the changes of a stream are a JSON object")
+        raise Problem(422, "the changes of a stream must be a JSON object")
     for field in changed:
         if field not in ("name", *CHANGEABLE):
             allowed = ", ".join(("name", *CHANGEABLE))
@@ -85,7 +85,7 @@ async def patch_stream(name: Name, request: Request) -> Response:
 
 @router.delete("/{name}", response_model=models.Deleted)
 async def delete_stream(name: Name, request: Request) -> Response:
-    """Delete a stream with all that is stored of it, and let its tokens end."""
+    """Delete a stream with everything stored of it, and revoke its tokens."""
     service = service_of(request)
     stream = await asked(service, lambda: service.owner.drop(name))
     service.courier.adopt(name)  # of which nothing is left
@@ -99,7 +99,7 @@ async def delete_predictions(
     request: Request,
     id: Annotated[list[Text], Query(min_length=1, max_length=MOST_ERASED)],  # noqa: A002
 ) -> Response:
-    """Erase predictions with their outcomes, by id. What was learned from them stays."""
+    """Erase predictions and their outcomes, by id. What was learned from them remains."""
     service = service_of(request)
     asked_for = [*dict.fromkeys(id)]
     gone = set(await asked(service, lambda: service.owner.erase(name, asked_for)))
@@ -176,7 +176,7 @@ async def post_rows(service: Service, name: str, kind: str, request: Request) ->
 async def answers_to(
     service: Service, name: str, kind: str, rows: list[Any], definition: Definition
 ) -> Sequence[Mapping[str, Any]]:
-    """Read rows, let the owner work on them, and return what became of each."""
+    """Read rows, process them in the owner's thread, and return the results."""
     if kind == "predictions":
         columns = predictions_of(rows, definition, service.clock.now())
         return definition.of_kind.shown(await answered(service, name, columns), definition)
@@ -191,10 +191,10 @@ async def answers_to(
 
 
 class AnsweredLines(StreamingResponse):
-    """Answers that go out while the body comes in.
+    """A response that is sent while the body of the request arrives.
 
-    A StreamingResponse takes messages from the client, to see whether it is still there. Here they
-    are the body.
+    A StreamingResponse would consume messages from the client, to detect a disconnect. Here these
+    messages are the body.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
@@ -205,7 +205,7 @@ class AnsweredLines(StreamingResponse):
 async def lines_of(
     service: Service, name: str, kind: str, request: Request, definition: Definition
 ) -> AsyncIterator[bytes]:
-    """Answer lines as they come. A batch that is refused ends it: the last line is the problem."""
+    """Answer lines as they arrive; a rejected batch ends the response with its problem."""
     done = 0
     try:
         async for lines in batches_of_lines(request):
@@ -220,7 +220,7 @@ async def lines_of(
 
 
 async def begun(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Return lines of which the first is there, so that a bad first batch still has a status."""
+    """Wait for the first line, so that an invalid first batch still determines the status."""
     first = await anext(lines, b"")
 
     async def rest() -> AsyncIterator[bytes]:

@@ -83,18 +83,22 @@ class _Methods:
         due: Moment | Iterable[Moment | None] | None = None,
         keys: Iterable[str | int] | None = None,
         forecasts: Iterable[float] | None = None,
+        scales: Iterable[float | None] | None = None,
+        quantiles: Iterable[Sequence[float]] | None = None,
+        levels: Sequence[float] | None = None,
     ) -> Any:
         """Predict rows, 10,000 in a request; return a list of `Prediction`.
 
-        A stream of numbers takes forecasts in place of scores.
+        A stream of numbers takes forecasts in place of scores, or quantiles at these `levels`.
 
         The rows of one request came together and have no order. `at` and `due` are one time, or
         one a row.
         """
-        given = None if scores is None else list(scores)
+        given, names = None if scores is None else list(scores), list(ids)
         columns = {
-            protocol.field_of(given[0] if given else None): given, "id": ids, "by": by, "at": at,
-            "due": due, "key": keys, "forecast": forecasts,
+            protocol.field_of(given[0] if given else None): given, "id": names, "by": by, "at": at,
+            "due": due, "key": keys, "forecast": forecasts, "scale": scales,
+            "quantiles": quantiles, "levels": None if levels is None else [levels] * len(names),
         }  # fmt: skip
         return self._run(protocol.predict_many(stream, columns, self.patience))
 
@@ -243,7 +247,18 @@ class Client(_Methods):
 
 
 class AsyncClient(_Methods):
-    """The `Client` for asyncio: the same methods, to be awaited."""
+    """The `Client` for asyncio: the same methods and arguments, to be awaited.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> async def streams():
+    ...     async with AsyncClient("http://127.0.0.1:1", patience=0) as client:
+    ...         return await client.streams()
+    >>> asyncio.run(streams())
+    Traceback (most recent call last):
+    calibrant.service.client.protocol.UnavailableError: http://127.0.0.1:1: ...
+    """
 
     def __init__(
         self,

@@ -49,6 +49,12 @@ class ServiceError(Exception):
         What was wrong, and what is allowed.
     row : int or None
         The first bad row, counted from 0 over the whole call.
+
+    Examples
+    --------
+    >>> from calibrant.service import RefusedError, UnavailableError
+    >>> [issubclass(each, ServiceError) for each in (RefusedError, UnavailableError)]
+    [True, True]
     """
 
     def __init__(self, detail: str, status: int | None = None, **where: Any) -> None:
@@ -58,11 +64,28 @@ class ServiceError(Exception):
 
 
 class RefusedError(ServiceError, ValueError):
-    """The service refused the request, and would refuse it again."""
+    """The service refused the request, and would refuse it again.
+
+    Examples
+    --------
+    >>> error = RefusedError("score must be a number, got 'high'", 422, field="score", row=3)
+    >>> error.status, error.field, error.row, isinstance(error, ValueError)
+    (422, 'score', 3, True)
+    """
 
 
 class UnavailableError(ServiceError):
-    """The service could not be reached, or was busy, for as long as the client retried."""
+    """The service could not be reached, or was busy, for as long as the client retried.
+
+    Examples
+    --------
+    >>> from calibrant.service import Client
+    >>> try:
+    ...     Client("http://127.0.0.1:1", patience=0).streams()
+    ... except UnavailableError as error:
+    ...     print(error.status)
+    None
+    """
 
 
 class Request(NamedTuple):

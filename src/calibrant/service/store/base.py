@@ -68,7 +68,7 @@ class Store(ABC):
         """Read the whole store; return what is wrong with it, in sentences."""
 
     def lost(self) -> str | None:
-        """Return what happened to a store that is no longer where it was opened; None if it is."""
+        """Return why a store is no longer where it was opened; None if it is."""
         return None
 
     @abstractmethod

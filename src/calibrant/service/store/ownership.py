@@ -11,8 +11,8 @@ from hashlib import sha256
 from typing import Any, LiteralString, NamedTuple
 
 #: The classes of the locks: of processes and of streams, each with a number. The others have none:
-#: of all who share the database or of one that has it alone, of whoever makes the tables, and of
-#: whoever writes events, so that these are numbered in the order in which they can be seen.
+#: of all who share the database or of one that has it alone, of the one that makes the tables, and
+#: of the one that writes events, so that these are numbered in the order in which they can be seen.
 PROCESSES, STREAMS = 0x63616C, 0x63616D
 EVERYBODY, MAKERS, TELLERS = 0x63616C6962, 0x63616C6963, 0x63616C6964
 

@@ -1,7 +1,7 @@
 """A store in a PostgreSQL database, which several processes share: each stream has one owner.
 
-The owner's advisory locks live on the connection that writes. Whoever can commit has its locks, and
-a process that has lost its connection can write nothing until it has them again.
+The owner's advisory locks live on the connection that writes. A process that can commit has its
+locks, and a process that has lost its connection can write nothing until it has them again.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ class SqliteStore(Store):
         return file
 
     def lost(self) -> str | None:
-        """Return what happened to the file, if its name no longer leads to it."""
+        """Return why the file's name no longer leads to it; None if it does."""
         if self._file is None or os.name != "posix":
             return None
         try:

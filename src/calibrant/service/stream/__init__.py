@@ -1,6 +1,6 @@
-"""One stream: its definition, the engine that a log drives, and what is replayed and shown of it.
+"""One stream: its definition, its engine, which is driven by a log, and its views.
 
-Read `definition`, then `engine`, `stream` and `owner`, the thread that works on all streams.
-`snapshots` bound how much a start replays, `verification` replays everything, and `views` are what
-the API shows.
+Read `definition`, then `engine`, `stream` and `owner`, the thread that processes all streams.
+`snapshots` limit how much is replayed at a start, `verification` replays everything, and `views`
+are what the API returns.
 """

@@ -1,7 +1,7 @@
-"""``calibrant serve --adopt``: a saved state becomes a stream.
+"""``calibrant serve --adopt``: create a stream from a saved state.
 
-The state is stored for good as the stream's snapshot before its first row. The log continues from
-there, so a replay, and ``--check``, begin with it.
+The state is stored permanently as the snapshot before the first row of the stream. The log
+continues from there, so a replay, and ``--check``, start with it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from calibrant.service.store.base import Store
 from calibrant.service.store.records import StoreError
 from calibrant.service.stream.definition import Definition
 from calibrant.service.stream.engine import Engine
-from calibrant.service.stream.learners import ByKey, OfRows, OneForAll
+from calibrant.service.stream.learners import ByKey, OfRows, OfScores
 from calibrant.service.stream.snapshots import pieces
 from calibrant.service.stream.stream import checksum_of
 from calibrant.tables import InputError
@@ -31,9 +31,10 @@ OF_NUMBERS = ("seed", "hold", "capacity", "levels", "periods", "bounds")
 
 
 def adopt(store: Store, name: str, path: Path, now: float, *, give_up: bool = False) -> str:
-    """Make a stream of a saved state in a store that no service uses; return what was done.
+    """Create a stream from a saved state in a store that is not in use; return a message.
 
-    What waits for outcomes cannot be adopted: the store has no row of it. `give_up` drops it.
+    Pending predictions cannot be adopted, since the store has no rows of them. `give_up` drops
+    them.
     """
     if not re.fullmatch(NAME, name):
         raise ValueError(f"{name!r} is no name of a stream: {NAME_IN_WORDS}")
@@ -97,7 +98,7 @@ def engine_with_fleet(fleet: Fleet) -> Engine:
 def engine_with_recalibrator(recalibrator: Recalibrator) -> Engine:
     """Return the engine of a stream that is not keyed."""
     definition = definition_of(recalibrator, OF_SCORES, groups=recalibrator.max_groups)
-    return with_groups(checked(Engine(definition, OneForAll(recalibrator))), recalibrator)
+    return with_groups(checked(Engine(definition, OfScores(recalibrator))), recalibrator)
 
 
 def engine_with_numbers(recalibrator: NumberRecalibrator) -> Engine:
@@ -134,7 +135,7 @@ def watched_with(fleet: Fleet) -> dict[str, Any]:
 
 
 def checked(engine: Engine) -> Engine:
-    """Return an engine; refuse one whose deadlines are on another clock than a stream's."""
+    """Return an engine; refuse a learner whose deadlines are on another clock than a stream's."""
     if engine.book.is_timed not in (None, engine.definition.is_timed):
         raise ValueError(
             "its deadlines are numbers on a clock of its own; a stream counts predictions, or "

@@ -48,7 +48,7 @@ class Classes(Kind):
         self.name = name
 
     def check(self, definition: Definition) -> None:
-        """Refuse a stream without classes."""
+        """Reject a stream without classes."""
         if definition.classes is None:
             raise bad_value("it is missing", "classes", "the labels of 2 to 1,000 classes")
 
@@ -105,7 +105,7 @@ class Classes(Kind):
         return Answered([each.prediction for each in rounds], [None] * len(rounds), packed)
 
     def waiting(self, one: Any) -> Mapping[str, Any]:
-        """Return the probability of the class that was named of a row that waits."""
+        """Return the probability of the named class of a pending row."""
         return {"probability": one.prediction, "raw": one.raw}
 
     def shown(self, answers: list[Answer], definition: Definition) -> list[Mapping[str, Any]]:
@@ -169,7 +169,7 @@ class Classes(Kind):
 
 @cache
 def checker(classes: tuple[int | str, ...], kind: str) -> MulticlassRecalibrator:
-    """Return a recalibrator that is only asked whether rows are right."""
+    """Return a recalibrator that is used only to check rows."""
     return MulticlassRecalibrator(classes, kind)
 
 

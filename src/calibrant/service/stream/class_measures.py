@@ -9,8 +9,8 @@ import numpy as np
 
 from calibrant._bytes import Saved, pack, unpack
 from calibrant._checks import Floats
+from calibrant._kernels.rounds.settled import Settled
 from calibrant.checks import Finding
-from calibrant.rounds import Settled
 from calibrant.service.stream import models
 from calibrant.service.stream.measures import EpisodeChange, Timed
 from calibrant.service.stream.score_measures import ScoreMeasures, measures

@@ -1,6 +1,6 @@
-"""Whether to act on a prediction, where a stream says what decides: a `calibrant.Decider`.
+"""Decisions with each prediction, if the stream has a `calibrant.Decider`.
 
-It is part of the state, and a decision part of the log: a replay must come to the same ones.
+The decider is part of the state, and decisions are part of the log: a replay must repeat them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from calibrant import Decider
 from calibrant._kernels.rounds.round import Round
 from calibrant.decide import UnlabelledWarning
 
-#: A decision as it is stored: whether to act, and the chance that it had.
+#: A decision as it is stored: whether to act, and with which probability.
 PACKED = struct.Struct("<?d")
 SHARE = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 COST = {"type": "number", "exclusiveMinimum": 0}
@@ -52,7 +52,7 @@ class Decisions:
         return self.decider.precision is not None or self.decider.recall is not None
 
     def decide(self, ids: list[str], rounds: list[Round], at: Sequence[float]) -> list[bytes]:
-        """Return what is decided of new predictions, one after the other, as it is stored."""
+        """Return the decisions on new predictions, in order, as they are stored."""
         decider, times = self.decider, None
         if isinstance(decider.per, str):  # a budget in time, which does not run backwards
             times = [max(each, decider._book.now) for each in at]

@@ -1,7 +1,7 @@
-"""What a stream is: the settings that ``PUT /v1/streams/{name}`` takes.
+"""The definition of a stream: the settings of ``PUT /v1/streams/{name}``.
 
-Each setting is declared once, with the values that it may have. The check of a request, the
-message that refuses it, the JSON schema and the table in the documentation follow from that.
+Each setting is declared once, with its allowed values. The check of a request, the error message,
+the JSON schema and the table in the documentation are derived from that.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CHANGEABLE = ("capacity", "retention")
 
 
 class Allowed(NamedTuple):
-    """The values that a setting may have: as a check, in words and as JSON schema."""
+    """The allowed values of a setting: as a check, in words and as a JSON schema."""
 
     accepts: Callable[[Any], bool]
     words: str
@@ -146,16 +146,16 @@ class Definition:
     True
     >>> Definition.from_json({"seed": -1})
     Traceback (most recent call last):
-    calibrant.service.problems.Problem: seed: got -1; allowed is an integer in [0, 9007199254740992]
+    calibrant.service.problems.Problem: seed: got -1; allowed: an integer in [0, 9007199254740992]
     """
 
     kind: str = setting(
         "probability", one_of(*KINDS),
-        "what is predicted from: a probability, log odds or a margin of an event; the forecast of "
-        "a number; or probabilities or logits of several classes",
+        "the input of predictions: a probability, log odds or a margin of an event; the forecast "
+        "of a number; or probabilities or logits of several classes",
     )  # fmt: skip
     silence: int | None = setting(
-        None, one_of(0, 1), "the outcome that no outcome by the deadline means"
+        None, one_of(0, 1), "the outcome of rows without one at their deadline"
     )
     after: float | str | None = setting(
         None, SPAN, "with `silence`: how long after its prediction the deadline is; without it, "
@@ -169,55 +169,53 @@ class Definition:
     )
     capacity: int = setting(
         100_000, number(MOST_ROWS, 5_000_000, is_integer=True),
-        "how many predictions may wait; the oldest expires when one more would",
+        "how many predictions may be pending; beyond that, the oldest expires",
     )  # fmt: skip
     retention: str | None = setting(
         None, TIME,
-        "how long a prediction that is finished is kept, with its outcome; none is for good",
+        "how long finished predictions are kept, with their outcomes; by default, forever",
     )  # fmt: skip
     act: dict[str, Any] | None = setting(  # noqa: RUF009 - it declares a field
         None, ACT,
-        "of scores: whether to act is decided with each prediction, by costs, a budget, or a floor "
-        "of precision or recall",
+        "for scores: decide with each prediction whether to act, by costs, a budget, or a floor of "
+        "precision or recall",
     )  # fmt: skip
-    tolerance: float = setting(
-        0.02, number(0, 0.4999), "the monitor's: how much miscalibration is tolerated"
-    )
+    tolerance: float = setting(0.02, number(0, 0.4999), "monitor: tolerated miscalibration")
     every: int = setting(
         1_000_000, number(100, 10**15, is_integer=True),
-        "the monitor's: at most one false alarm in so many rounds",
+        "monitor: at most one false alarm in this many rounds on average",
     )  # fmt: skip
     clock: str = setting(
         "server", one_of("server", "client"),
         "rows without `at` get the server's time; or, with `client`, every row has its own and "
         "time passes only with rows",
     )  # fmt: skip
-    seed: int = setting(0, number(0, 2**53, is_integer=True), "the seed of the draws")
+    seed: int = setting(0, number(0, 2**53, is_integer=True), "the seed of the random draws")
     keyed: bool = setting(
         False, one_of(False, True), "every prediction has a `key`, and there are no groups"
     )
     watch_keys: bool = setting(False, one_of(False, True), "with `keyed`: monitor each key too")
     levels: tuple[float, ...] | None = setting(
         None, listed(number(1e-6, 1 - 1e-6), 2, 199),
-        'of kind "number": the levels of its quantiles, increasing; none are 33 from 0.01 to 0.99',
+        'kind "number": the levels of the quantiles, increasing; by default 33 from 0.01 to 0.99',
     )  # fmt: skip
     periods: tuple[int, ...] | None = setting(
         None, listed(number(2, 100_000, is_integer=True), 0, 20),
-        'of kind "number": seasons to look for, in rounds; none are 7, 24, 48, 168 and 336',
+        'kind "number": lengths of seasons, in rounds; by default 7, 24, 48, 168 and 336',
     )  # fmt: skip
     bounds: tuple[float | None, ...] | None = setting(
         None, listed(number(-1e250, 1e250), 2, 2, is_nullable=True),
-        'of kind "number": what outcomes cannot be below and above, null for no bound',
+        'kind "number": the lower and upper bound of outcomes, null for none',
     )  # fmt: skip
     classes: tuple[int | str, ...] | None = setting(
-        None, LABELS, 'of kind "classes" or "class_logits": the labels, in the order of the scores'
+        None, LABELS, 'kind "classes" or "class_logits": the labels, in the order of the scores'
     )
 
     @classmethod
     def from_json(cls, given: object) -> Definition:
         """Return the settings of a request, or raise a `Problem` that names the field."""
         if not isinstance(given, Mapping):
-            raise Problem(422, "the settings of a stream are a JSON object")
+            raise Problem(422, "the settings of a stream must be a JSON object")
         declared = {each.name: each for each in fields(cls)}
         settings: dict[str, Any] = {}
         for name, value in given.items():

@@ -1,8 +1,8 @@
-"""Whether a live stream asks the right question: the checks of files that make sense for one.
+"""Checks of a live stream: those of `calibrant.checks` that apply to a stream.
 
-They look at a sample of the stream's rows, which is part of its state, and at what clients were
-answered since the service started, which the log does not have. Their wording is that of
-`calibrant.checks`; what to do about it is said in terms of a stream.
+They use a sample of the stream's rows, which is part of its state, and counts of the answers since
+the service started, which are not in the log. The findings are those of `calibrant.checks`; the
+remedies are in terms of a stream.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from calibrant.checks import Columns, Finding, outcomes, scores
 if TYPE_CHECKING:
     from calibrant.service.stream.stream import Stream
 
-#: Rows of a sample, and the least settled ones that say anything.
+#: Rows of a sample, and the least number of settled rows to check.
 MOST, LEAST = 2048, 20
 #: The least answers of a kind that are worth a warning, and their share of all.
 FEW, SHARE = 20, 0.01
-#: What to do about a finding.
+#: The remedies of findings.
 CURES = {
-    "one_sided": "If no report means the other kind, make a stream that says so (silence, after); "
+    "one_sided": "If no report means the other kind, create a stream with silence and after; "
     "otherwise this one cannot be calibrated.",
-    "lopsided": "If no report means the other kind, make a stream that says so (silence, after); "
+    "lopsided": "If no report means the other kind, create a stream with silence and after; "
     "otherwise find out why outcomes are missing.",
     "leak.copy": "Send the score that was known before the outcome.",
     "leak.auc": "Make sure that they were made before the outcomes were known.",
@@ -115,7 +115,7 @@ class RowSample:
 
 
 def doubts(stream: Stream) -> list[Finding]:
-    """Return what speaks against what a stream is asked, apart from its monitors."""
+    """Return the checks that warn of a stream, apart from its monitors."""
     has_silence = stream.definition.silence is not None
     found = stream.engine.measures.findings(has_silence=has_silence)
     asked, conflicts, late = stream.asked, stream.conflicts, stream.too_late

@@ -1,7 +1,7 @@
-"""The engine of a stream: a state machine that a log drives, and nothing else does.
+"""The engine of a stream: a state machine that is driven by a log and nothing else.
 
-It knows no store, no clock and no HTTP. The same batches in the same order give the same state and
-the same answers, bit for bit: so the state after a restart is that of a replay of the log.
+It uses no store, no clock and no HTTP. The same batches in the same order give the same state and
+the same answers, bit for bit, so the state after a restart is that of a replay of the log.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from calibrant import Decider
 from calibrant._checks import Floats
 from calibrant._kernels.rounds.book import ANSWERS, Book
 from calibrant._kernels.rounds.round import Round
-from calibrant._kernels.rounds.settled import Steps
-from calibrant.rounds import Settled
+from calibrant._kernels.rounds.settled import Settled, Steps
 from calibrant.service.problems import bad_value
 from calibrant.service.stream.decisions import Decisions
 from calibrant.service.stream.definition import Definition
@@ -30,7 +29,7 @@ from calibrant.service.stream.learners import ByKey, Learner
 from calibrant.service.stream.measures import EpisodeChange, Timed
 from calibrant.service.stream.tallies import Tallies
 
-#: What becomes of an outcome, by the number that a book answers with.
+#: The answers to outcomes, by the number that a book returns.
 NAMES: list[str] = ANSWERS.tolist()
 APPLIED = NAMES.index("applied")
 
@@ -69,7 +68,7 @@ class Engine:
         self.measures = self.kind.measures(definition)
         self.tallies = Tallies()
         decider = definition.decider()
-        #: What decides whether to act, if the stream says so.
+        #: The decider, if the stream has one.
         self.decisions = None if decider is None else Decisions(decider)
         #: Rounds that the monitors have not seen yet, and how many were settled before them.
         self._opened: list[tuple[int, list[Round]]] = []
@@ -77,7 +76,7 @@ class Engine:
         self._waiting: list[int] = []
 
     def check(self, by: Sequence[str | None] | None, keys: Sequence[Key] | None) -> None:
-        """Refuse rows of these groups or with these keys if they cannot be predicted."""
+        """Reject rows whose groups or keys cannot be predicted."""
         if isinstance(self.learner, ByKey):
             assert keys is not None
             self.learner.check(keys)
@@ -166,7 +165,7 @@ class Engine:
         return found
 
     def _note_settled(self, before: int) -> None:
-        """Note of what has just been settled how many wait beside it, and look at its keys."""
+        """Record how many predictions were pending beside each settled row, and check its keys."""
         settled = self.book.settled[before:]
         if self.decisions is not None:
             self.decisions.learn(settled)
@@ -181,9 +180,9 @@ class Engine:
     # -- changes from outside the log ----------------------------------------------------------
 
     def set_capacity(self, capacity: int) -> None:
-        """Let so many predictions wait from now on; if more do, the oldest expire.
+        """Change the capacity; if more predictions are pending, the oldest expire.
 
-        The monitors' own patience stays, which is safe.
+        The capacity of the monitors does not change, which is safe.
         """
         self.definition = replace(self.definition, capacity=capacity)
         self.learner.set_capacity(capacity)
@@ -217,10 +216,10 @@ class Engine:
         return rows.when if self.definition.is_timed else rows.arrived
 
     def measure(self, at_least: int = 1) -> list[EpisodeChange | KeyChange]:
-        """Measure what was settled since the last time; return what began or ended.
+        """Measure what was settled since the last call; return what began or ended.
 
-        It makes no difference how often this is called: what is measured goes in the order in
-        which it was settled.
+        How often this is called makes no difference: rows are measured in the order in which they
+        were settled.
         """
         changes: list[EpisodeChange | KeyChange] = []
         if self.learner.watch is not None:

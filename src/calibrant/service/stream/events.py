@@ -1,4 +1,4 @@
-"""The events of a stream: what began or ended in it, as it is stored."""
+"""The events of a stream as they are stored: what began or ended."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def event_of(stream: str, now: float, change: EpisodeChange | KeyChange) -> Even
 
 
 def identity_of(event: EventRow) -> tuple[Any, ...]:
-    """Return what no two events of a stream have in common, of episodes and of keys."""
+    """Return the identity of an event among the events of a stream."""
     body = json.loads(event.body)
     about = body.get("episode", body.get("key", {}))
     named = (about.get(name) for name in ("alarm", "group", "question", "key", "since"))
@@ -41,7 +41,7 @@ def identity_of(event: EventRow) -> tuple[Any, ...]:
 
 
 def key_json(found: KeyMiscalibration, since: float) -> models.MiscalibratedKey:
-    """Return a miscalibrated key as JSON has it."""
+    """Return a miscalibrated key for JSON."""
     own = {"direction": found.direction, "since": finite(since), "text": str(found)}
     return cast(models.MiscalibratedKey, asdict(found) | own)
 
@@ -52,7 +52,7 @@ def finite(since: float) -> float | None:
 
 
 def episode_json(episode: Episode, question: str | None = None) -> models.EpisodeView:
-    """Return an episode as JSON has it; of numbers, with the question that it is about."""
+    """Return an episode for JSON; of numbers, with the question that it is about."""
     own: dict[str, Any] = {"direction": episode.direction, "text": in_words(episode, question)}
     if question is not None:
         own["question"] = question

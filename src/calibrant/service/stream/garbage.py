@@ -1,7 +1,7 @@
-"""Garbage collection, less often where many rows are worked on.
+"""Less frequent garbage collection while many rows are processed.
 
-Rows are tuples by the hundred thousand, none of which is part of a cycle: reference counts free
-them all, and the collector finds nothing, again and again, in a quarter of the time of a replay.
+Rows are hundreds of thousands of tuples that are never part of a cycle: reference counting frees
+them all, while the collector would find nothing and take a quarter of the time of a replay.
 """
 
 from __future__ import annotations

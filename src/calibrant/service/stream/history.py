@@ -1,8 +1,8 @@
-"""What was predicted and observed through time, in a bounded number of buckets.
+"""Predictions and outcomes over time, in a bounded number of buckets.
 
-A bucket holds a number of settled rows, one after the other. When there are too many buckets, each
-two become one, and the next ones hold twice as many. Probabilities are counted in units of 2**-32,
-so that sums are exact: it does not matter in which portions the rows come.
+A bucket holds a fixed number of consecutive settled rows. When there are too many buckets, each two
+neighbours are merged, and the next ones hold twice as many rows. Probabilities are counted in units
+of 2**-32, so that sums are exact and do not depend on how the rows are batched.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ Integers = npt.NDArray[np.int64]
 class Buckets(ABC):
     """The buckets, the last one unfinished. A value that does not exist is NaN.
 
-    What all kinds of streams have is counted here: rows, delays, times and evidence. A subclass has
-    `own`, an array of sums of its own, a row a bucket.
+    This class counts what all kinds of streams have: rows, delays, times and evidence. A subclass
+    has an array of further sums, `own`, with one row per bucket.
     """
 
     __slots__ = ("marks", "own", "size", "sums", "used")
@@ -194,7 +194,7 @@ class History(Buckets):
 
 
 class NumberHistory(Buckets):
-    """Numbers: means of what was predicted and observed, and what the 90 % intervals covered.
+    """Numbers: means of what was predicted and observed, and what the 90% intervals covered.
 
     `own` holds, of the rounds whose interval is finite, sums of forecasts, medians, lower and upper
     ends and outcomes, and their number; then the outcomes covered in all rounds.

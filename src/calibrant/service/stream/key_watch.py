@@ -1,7 +1,7 @@
 """Which keys of a stream are miscalibrated, and since when.
 
-The fleet's monitors hold the evidence of each key. Noted here is when a key becomes miscalibrated
-and when that ends, as the log brings its outcomes: so a replay notes the same.
+The fleet's monitors hold the evidence of each key. This module records when a key becomes
+miscalibrated and when that ends, in the order of the log, so a replay records the same.
 """
 
 from __future__ import annotations

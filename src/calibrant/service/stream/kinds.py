@@ -1,8 +1,8 @@
-"""What is particular to the streams of each kind.
+"""What is specific to each kind of stream.
 
-A stream's store, log, clock, deadlines, groups, snapshots and events are the same for all kinds.
-What a row holds, what learns from it, what is answered and what is measured is declared here, once
-a kind: the rest of the service asks `Definition.of_kind` and has no cases of its own.
+The store, log, clock, deadlines, groups, snapshots and events of a stream are the same for all
+kinds. The fields of a row, the learner, the answers and the measures are declared here, once per
+kind: the rest of the service uses `Definition.of_kind` and has no special cases.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COMMON = frozenset(("id", "by", "key", "at", "due"))
 
 
 class Inputs(NamedTuple):
-    """What rows give to predict from: a number each, and more of them, packed, if there are."""
+    """The inputs of predictions: one number per row, and further ones, packed, if there are."""
 
     scores: list[float | None]
     given: list[bytes] | None = None
@@ -74,7 +74,7 @@ class Kind(ABC):
 
     @abstractmethod
     def check(self, definition: Definition) -> None:
-        """Refuse settings that do not go together."""
+        """Reject settings that cannot be combined."""
 
     # -- rows -----------------------------------------------------------------------------------
 

@@ -1,12 +1,12 @@
-"""What learns in a stream: a recalibrator for all rows, or a fleet with something for each key.
+"""The learner of a stream: a recalibrator for all rows, or a fleet of keys.
 
-The engine uses both through the same methods, and their books for all that waits.
+The engine uses both through the same methods, and their books for everything that is pending.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -23,15 +23,41 @@ if TYPE_CHECKING:
     from calibrant.service.stream.definition import Definition
 
 
-class OneForAll:
-    """A recalibrator, with groups if rows name them."""
+Rows = MulticlassRecalibrator | NumberRecalibrator
+R = TypeVar("R", bound=Recalibrator | Rows)
+
+
+class OneForAll(Generic[R]):
+    """One recalibrator for all rows, with groups if rows name them."""
 
     name = "recalibrator"
     #: It has no keys to watch.
     watch: KeyWatch | None = None
 
+    def __init__(self, recalibrator: R, *, smooth: bool) -> None:
+        self.recalibrator = recalibrator
+        self.book = measured(recalibrator._book, smooth=smooth)
+
+    def set_capacity(self, capacity: int) -> None:
+        """Let so many predictions wait from now on."""
+        self.recalibrator._given["capacity"] = self.book.capacity = capacity
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what grows with keys: nothing does."""
+        return 0
+
+    def frozen(self) -> Callable[[], dict[str, bytes]]:
+        """Return a function that gives the whole state as of now, as parts of a snapshot."""
+        blob = self.recalibrator.to_bytes()
+        return lambda: {self.name: blob}
+
+
+class OfScores(OneForAll[Recalibrator]):
+    """A recalibrator of scores."""
+
     def __init__(self, recalibrator: Recalibrator) -> None:
-        self.recalibrator, self.book = recalibrator, measured(recalibrator._book)
+        super().__init__(recalibrator, smooth=True)
 
     def open(
         self,
@@ -54,25 +80,12 @@ class OneForAll:
         if key is not None:
             raise Problem(422, "this stream is not keyed", field="key", allowed="no key")
         groups = None if by is None else [by] * len(scores)
-        return self.recalibrator.expected(scores, groups), self.recalibrator.smooth(scores, groups)
-
-    def set_capacity(self, capacity: int) -> None:
-        """Let so many predictions wait from now on."""
-        self.recalibrator._given["capacity"] = self.book.capacity = capacity
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of what grows with keys: nothing does."""
-        return 0
-
-    def frozen(self) -> Callable[[], dict[str, bytes]]:
-        """Return a function that gives the whole state as of now, as parts of a snapshot."""
-        blob = self.recalibrator.to_bytes()
-        return lambda: {self.name: blob}
+        of = self.recalibrator
+        return of.expected(scores, by=groups), of.smooth(scores, by=groups)
 
 
 class ByKey:
-    """A fleet: what all keys share, and an offset and a slope for each."""
+    """A fleet: a model that all keys share, and an offset and a slope for each key."""
 
     name = "fleet"
 
@@ -149,16 +162,11 @@ class ByKey:
         return lambda: {name: part() for name, part in parts.items()}
 
 
-class OfRows:
-    """A recalibrator of numbers or of several classes, with groups if rows name them."""
+class OfRows(OneForAll[Rows]):
+    """A recalibrator of numbers or of several classes."""
 
-    name = "recalibrator"
-    #: It has no keys to watch.
-    watch: KeyWatch | None = None
-
-    def __init__(self, recalibrator: NumberRecalibrator | MulticlassRecalibrator) -> None:
-        self.recalibrator = recalibrator
-        self.book = measured(recalibrator._book, smooth=False)
+    def __init__(self, recalibrator: Rows) -> None:
+        super().__init__(recalibrator, smooth=False)
 
     def open(
         self,
@@ -179,22 +187,8 @@ class OfRows:
             rows = np.stack([np.frombuffer(each) for each in given])
         return self.recalibrator._open(rows, ids, by, at, due)
 
-    def set_capacity(self, capacity: int) -> None:
-        """Let so many predictions wait from now on."""
-        self.recalibrator._given["capacity"] = self.book.capacity = capacity
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of what grows with keys: nothing does."""
-        return 0
-
-    def frozen(self) -> Callable[[], dict[str, bytes]]:
-        """Return a function that gives the whole state as of now, as parts of a snapshot."""
-        blob = self.recalibrator.to_bytes()
-        return lambda: {self.name: blob}
-
-
-Learner = OneForAll | ByKey | OfRows
+Learner = OfScores | ByKey | OfRows
 
 
 def measured(book: Book, *, smooth: bool = True) -> Book:

@@ -1,6 +1,6 @@
-"""What is measured of a stream's settled rows: monitors, scorecards and a history.
+"""The measures of a stream's settled rows: monitors, scorecards and a history.
 
-Each kind of stream has its own `Measures`; the engine and the views know only these methods.
+Each kind of stream has its own `Measures`; the engine and the views use only these methods.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import numpy as np
 
 from calibrant import Episode, Monitor
 from calibrant._checks import Floats
-from calibrant._kernels.rounds.settled import Steps
+from calibrant._kernels.rounds.settled import Settled, Steps
 from calibrant.checks import Finding
-from calibrant.rounds import Settled
 from calibrant.service.stream import models
 
 
@@ -52,7 +51,7 @@ class Watching(Protocol):
 
 
 class Measures(ABC):
-    """What the predictions of a stream have been worth so far."""
+    """The measures of a stream's predictions so far."""
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What is answered, as types: those of the views, and the models of the OpenAPI document."""
+"""The types of responses: those of the views, and the models of the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CountedSides(TypedDict):
 
 
 class Headline(TypedDict):
-    """The few figures of a stream's summary; of numbers, the mean median and the coverage error."""
+    """The figures in a stream's summary; of numbers, the mean median and the coverage error."""
 
     mean_prediction: float | None
     mean_outcome: float | None
@@ -43,7 +43,7 @@ class Verdict(TypedDict):
 
 
 class Warned(TypedDict):
-    """What speaks against what a stream is asked: the check, how grave it is, and what to do."""
+    """A warning about a stream: the check, its severity, and what to do."""
 
     check: str
     severity: str
@@ -51,7 +51,7 @@ class Warned(TypedDict):
 
 
 class Acted(TypedDict):
-    """How many predictions were to be acted on, of them to explore, and the threshold now."""
+    """How many predictions were acted on, how many of them to explore, and the threshold now."""
 
     rows: int
     explored: int
@@ -60,7 +60,7 @@ class Acted(TypedDict):
 
 
 class Summary(Headline):
-    """How a stream is going."""
+    """The summary of a stream."""
 
     name: str
     kind: str
@@ -91,7 +91,7 @@ class Summaries(TypedDict):
 
 
 class Created(TypedDict):
-    """A stream that was made, was there already, or was changed."""
+    """A stream that was created, already existed, or was changed."""
 
     name: str
     settings: dict[str, Any]
@@ -99,14 +99,14 @@ class Created(TypedDict):
 
 
 class Detail(Summary):
-    """How a stream is going, and what it was made with."""
+    """The summary of a stream, with its settings."""
 
     settings: dict[str, Any]
     adopted: dict[str, int] | None
 
 
 class PredictionAnswer(TypedDict):
-    """What became of a row to predict: "applied", "repeated" or "conflict"."""
+    """The result of a row to predict: "applied", "repeated" or "conflict"."""
 
     id: str
     probability: float
@@ -190,7 +190,7 @@ class Deleted(TypedDict):
 
 
 class OutcomeAnswer(TypedDict):
-    """What became of an outcome: "applied", "repeated", "conflict", "unknown" or "expired"."""
+    """The result of an outcome: "applied", "repeated", "conflict", "unknown" or "expired"."""
 
     id: str
     answer: str
@@ -254,7 +254,7 @@ class Coverage(TypedDict):
 
 
 class Fan(TypedDict):
-    """The last settled rounds, by when they were predicted: a few quantiles, and what came."""
+    """The last settled rounds, in order of prediction: a few quantiles, and the outcome."""
 
     at: list[float]
     levels: list[float]
@@ -281,7 +281,7 @@ class NumberBuckets(TypedDict):
 
 
 class NumberHistoryView(TypedDict):
-    """A stream of numbers through time, with its 90 % intervals."""
+    """A stream of numbers through time, with its 90% intervals."""
 
     rows_a_bucket: int
     threshold: float
@@ -310,7 +310,7 @@ class Reliability(TypedDict):
 
 
 class ScoreMap(TypedDict):
-    """What scores are turned into now."""
+    """The current map from scores to probabilities."""
 
     kind: str
     by: str | None
@@ -349,7 +349,7 @@ class Episodes(TypedDict):
 
 
 class WaitingRow(TypedDict):
-    """A prediction that waits; its outcome, if that came before the deadline."""
+    """A pending prediction, with its outcome if that arrived before the deadline."""
 
     id: str
     at: float
@@ -373,7 +373,7 @@ class Delay(TypedDict):
 
 
 class Pending(TypedDict):
-    """What waits, the oldest first."""
+    """Pending predictions, the oldest first."""
 
     waiting: int
     capacity: int
@@ -404,7 +404,7 @@ class Groups(TypedDict):
 
 
 class KeyView(TypedDict):
-    """What is known of a key."""
+    """A key, with its outcomes and its offset."""
 
     key: str | int
     predictions: int
@@ -488,7 +488,7 @@ class Expert(TypedDict):
 
 
 class Experts(TypedDict):
-    """What predictions rest on now, the heaviest first."""
+    """What predictions are based on now, by weight."""
 
     experts: list[Expert]
 
@@ -522,7 +522,7 @@ class Ready(Health):
 
 
 class ProblemDocument(TypedDict):
-    """Why a request was refused, as RFC 9457 has it; nothing of it was done."""
+    """Why a request was rejected without any effect, as problem details (RFC 9457)."""
 
     type: str
     title: str

@@ -31,7 +31,7 @@ NUMBER = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
 OUTCOME = Real("outcome", f"a number in [{-LARGEST:g}, {LARGEST:g}]", -LARGEST, LARGEST)
 FORECAST = OUTCOME._replace(field="forecast")
 FORECAST_IN_WORDS = f"a number in [{-LARGEST:g}, {LARGEST:g}], or null for a missing one"
-#: What a model may say beside its forecast.
+#: What a model may give with its forecast.
 MORE = ("scale", "quantiles", "levels")
 
 
@@ -60,7 +60,7 @@ class Numbers(Kind):
     outcome: ClassVar[dict[str, Any]] = NUMBER
 
     def check(self, definition: Definition) -> None:
-        """Refuse levels, periods and bounds that a recalibrator refuses."""
+        """Reject levels, periods and bounds that a recalibrator does not accept."""
         for name in ("levels", "periods", "bounds"):
             value = getattr(definition, name)
             if value is not None:

@@ -1,4 +1,4 @@
-"""What is measured of predicted distributions: coverage, losses, a monitor, and the last rounds."""
+"""The measures of predicted distributions: coverage, losses, a monitor, and the last rounds."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from calibrant._bytes import Saved, pack, unpack
 from calibrant._checks import Floats
+from calibrant._kernels.rounds.settled import Settled
 from calibrant.measures import NumberScorecard
 from calibrant.measures.number_scorecard import INTERVALS
 from calibrant.measures.quantile_functions import quantile_at
 from calibrant.monitor import NumberMonitor
 from calibrant.monitor.numbers import LEVELS, QUESTIONS, events_of
-from calibrant.rounds import Settled
 from calibrant.service.stream import models
 from calibrant.service.stream.events import episode_json
 from calibrant.service.stream.history import NumberHistory

@@ -1,7 +1,7 @@
 """The owner of the streams: one thread that computes, commits, answers, and then measures.
 
-Requests queue up while a group is being committed; the next group is all of them. Questions about a
-stream queue up too, so that nothing needs a lock.
+Requests queue up while a group is being committed, and form the next group. Queries about a stream
+queue up too, so nothing needs a lock.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class Job(NamedTuple):
 
 
 class Question(NamedTuple):
-    """Something to be called between two groups."""
+    """A function to be called between two groups."""
 
     ask: Callable[[], Any]
     awaited: Awaited
 
 
 class Owner:
-    """The streams of a store and the thread that works on them.
+    """The streams of a store and the thread that processes them.
 
     Parameters
     ----------
@@ -111,11 +111,11 @@ class Owner:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the thread works."""
+        """Whether the thread is running."""
         return self._thread.is_alive() and not self._ends
 
     def submit(self, item: Job | Question) -> None:
-        """Queue rows, or a question."""
+        """Queue rows, or a query."""
         with self._wake:
             if self._ends:
                 raise Problem(503, "the service is stopping")
@@ -127,7 +127,7 @@ class Owner:
             self._wake.notify()
 
     def ask(self, question: Callable[[], T]) -> Future[T]:
-        """Have a question answered between two groups."""
+        """Call a function between two groups, and return its result."""
         future: Future[T] = Future()
         self.submit(Question(question, future))
         return future
@@ -171,7 +171,7 @@ class Owner:
         stream = self.stream(name)
         definition = Definition.from_json(stream.definition.as_json() | changed)
         if called != name and called in [each.name for each in self.store.streams()]:
-            raise Problem(409, f"there is a stream {called!r} already", field="name")
+            raise Problem(409, f"there is already a stream {called!r}", field="name")
         altered, before = stream.altered, stream.definition.capacity
         if definition.capacity != before:
             if definition.watch_keys:  # the fleet's own monitors have the patience of the first
@@ -271,7 +271,7 @@ class Owner:
                     self.retention.step(found, self.clock.now())
             except Exception as error:  # whatever it is, the next requests are to be answered
                 self.log_failure(f"{type(error).__name__}: {error}")
-                failed = Problem(500, "the service failed; its log says how")
+                failed = Problem(500, "internal error; see the log of the service")
                 deliver([(item.awaited, failed) for item in items])
             if ends and not self._queue:
                 return
@@ -333,7 +333,7 @@ class Owner:
             self.publish(events, touched)
 
     def _known(self, jobs: list[Job]) -> dict[str, Known]:
-        """Return what the store has of all ids of a group."""
+        """Return the rows that the store has for the ids of a group."""
         asked: dict[str, dict[str, None]] = {}
         for job in jobs:
             stream = self.streams.get(job.stream)
@@ -358,7 +358,7 @@ class Owner:
                 # Without a state, the stream is closed until the service is restarted.
                 self.closed[name] = str(again)
                 self.log_failure(f"stream {name} is closed: {again}")
-        detail = self.trouble if is_store else "the service failed; its log says how"
+        detail = self.trouble if is_store else "internal error; see the log of the service"
         problem = Problem(503 if is_store else 500, f"nothing was stored: {detail}")
         deliver([(job.awaited, problem) for job in jobs])
 
@@ -372,7 +372,7 @@ def result_of(ask: Callable[[], Any]) -> Any:
 
 
 def deliver(answers: list[tuple[Awaited, Any]]) -> None:
-    """Hand results over to those who wait for them; an event loop is woken once for all."""
+    """Deliver results to their waiters; an event loop is woken once for all of them."""
     in_loops: dict[asyncio.AbstractEventLoop, list[tuple[Awaited, Any]]] = {}
     for each in answers:
         if isinstance(each[0], Future):

@@ -1,4 +1,4 @@
-"""Values as JSON has them, in requests and in answers."""
+"""Conversion of values from and to JSON, in requests and responses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def reals_of(rows: list[dict[str, Any]], real: Real) -> list[float]:
 
 
 def shown(value: object) -> str:
-    """Return a value as a message shows it: short, as JSON."""
+    """Return a value for a message: as JSON, shortened."""
     try:
         text = json.dumps(value)
     except (TypeError, ValueError, RecursionError):
@@ -48,10 +48,10 @@ def shown(value: object) -> str:
 
 
 def number(value: float) -> float | None:
-    """Return a number as JSON has it: null where there is none."""
+    """Return a number for JSON: null if it is not finite."""
     return float(value) if math.isfinite(value) else None
 
 
 def numbers(values: Any) -> list[float | None]:
-    """Return numbers as JSON has them."""
+    """Return numbers for JSON."""
     return [number(each) for each in values.tolist()]

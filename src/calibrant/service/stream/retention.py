@@ -1,8 +1,8 @@
 """Rows that are deleted bit by bit: those of deleted streams, and finished ones that are too old.
 
-A row may go once no snapshot needs it: a start continues from the newest snapshot, or from the one
-before if that is damaged, and replays the log after it. So only rows up to the older of the two are
-deleted, with their outcomes, and none that waits.
+A row may be deleted once no snapshot needs it: a start continues from the newest snapshot, or from
+the one before if that is damaged, and replays the log after it. So only rows up to the older of the
+two are deleted, with their outcomes, and no pending rows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Retention:
         return is_busy and self._rests_until == -math.inf
 
     def forget(self, stream: Stream) -> None:
-        """Leave a stream alone that changes now, or is not there any more."""
+        """Skip a stream that is being changed, or no longer exists."""
         if self._trimming is not None and self._trimming[0] is stream:
             self._trimming = None
 

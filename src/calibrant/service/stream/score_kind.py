@@ -13,7 +13,7 @@ from calibrant.service.problems import bad_value
 from calibrant.service.stream.decisions import decided
 from calibrant.service.stream.key_watch import KeyWatch
 from calibrant.service.stream.kinds import Answer, Answered, Inputs, Kind
-from calibrant.service.stream.learners import ByKey, Learner, OneForAll
+from calibrant.service.stream.learners import ByKey, Learner, OfScores
 from calibrant.service.stream.plain import Real, reals_of, shown
 from calibrant.service.stream.score_measures import ScoreMeasures
 
@@ -24,7 +24,7 @@ LARGEST = sys.float_info.max
 OUTCOME = Real("outcome", "a number in [0, 1], true or false", 0.0, 1.0, (bool,))
 #: What a score may be.
 SCORES = {
-    "probability": Real("score", "a number in [0, 1]; divide percents by 100", 0.0, 1.0),
+    "probability": Real("score", "a number in [0, 1]; divide percentages by 100", 0.0, 1.0),
     "logit": Real("score", "a finite number", -LARGEST, LARGEST),
     "margin": Real("score", "a finite number", -LARGEST, LARGEST),
 }
@@ -131,7 +131,7 @@ class Scores(Kind):
                 hold=definition.hold,
             )
             return ByKey(fleet, definition)
-        return OneForAll(
+        return OfScores(
             Recalibrator(
                 definition.kind,
                 seed=definition.seed,
@@ -150,7 +150,7 @@ class Scores(Kind):
             if learner.watch is not None:
                 learner.watch.load(parts[KeyWatch.name])
             return learner
-        return OneForAll(Recalibrator.from_bytes(parts[OneForAll.name]))
+        return OfScores(Recalibrator.from_bytes(parts[OfScores.name]))
 
     def measures(self, definition: Definition) -> ScoreMeasures:
         """Return scorecards and monitors of raw and calibrated probabilities."""

@@ -1,4 +1,4 @@
-"""What is measured of probabilities: reliability, the usual scores, and two monitors."""
+"""The measures of probabilities: reliability, the usual scores, and two monitors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from calibrant import Monitor
 from calibrant._checks import Floats
+from calibrant._kernels.rounds.settled import Settled
 from calibrant.checks import Finding
 from calibrant.measures import Scorecard
-from calibrant.rounds import Settled
 from calibrant.service.stream import models
 from calibrant.service.stream.doubts import RowSample
 from calibrant.service.stream.events import episode_json

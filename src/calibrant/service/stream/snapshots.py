@@ -27,7 +27,7 @@ IDLE, MAKING = 1.0, 0.02
 
 
 class Snapshots:
-    """The snapshots of all streams, taken one after the other in the owner's thread.
+    """The snapshots of all streams, taken one at a time in the owner's thread.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ class Snapshots:
             self._taken = self._made = None
 
     def _take_all(self, streams: Iterable[Stream], now: float) -> None:
-        """Take snapshots of streams with new rows, as far as there is time.
+        """Take snapshots of streams with new rows, as far as time permits.
 
-        Without one, the next owner has more of the log to replay, and ends in the same state.
+        Without one, the next owner replays more of the log, to the same state.
         """
         end = time.monotonic() + LAST
         left = (each for each in streams if each.sequence > each.kept)

@@ -1,7 +1,7 @@
-"""A stream: which rows of a request are new, what is predicted of them, and what is logged.
+"""A stream: which rows of a request are new, their predictions, and what is logged.
 
-The store's unique ids decide what is new. What the store has is handed in as `known`, and grows by
-what earlier requests of the same group have added.
+Rows are new if the store does not have their ids. The rows that it has are passed as `known`,
+together with those that earlier requests of the same group have added.
 """
 
 from __future__ import annotations

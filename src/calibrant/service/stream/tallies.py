@@ -1,4 +1,4 @@
-"""Counts of a stream that need no arrays: totals, delays, groups, and whether outcomes stopped."""
+"""Scalar counts of a stream: totals, delays, groups, and whether outcomes have stopped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._checks import Floats
-from calibrant.rounds import Settled
+from calibrant._kernels.rounds.settled import Settled
 
 #: Delays are counted in bins whose edges grow by this factor, from a thousandth of a second to 30
 #: years.
@@ -34,10 +34,10 @@ MEMORY = 14 * 86_400.0
 class Tallies:
     """Counts that grow row by row, in the order of the log.
 
-    Whether outcomes have stopped is decided by the rows' own times alone, so a replay of the log
-    comes to the same verdict. The usual gap between outcomes is that in which a moment falls: the
-    mean of the gaps, each weighted by its length. So nights without outcomes count for what they
-    are, however many outcomes come by day.
+    Whether outcomes have stopped depends only on the times of the rows, so a replay of the log
+    gives the same result. The usual gap between outcomes is the mean of the gaps weighted by their
+    lengths, which is the expected gap at a random moment. So nights without outcomes have their
+    weight, however many outcomes arrive by day.
 
     Examples
     --------

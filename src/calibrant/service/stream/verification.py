@@ -1,4 +1,4 @@
-"""``calibrant serve --check``: whether a store is whole, and its log gives what was answered."""
+"""``calibrant serve --check``: check that a store is intact, and that its log gives the answers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ STEP = 200_000
 
 
 def check_store(store: Store, say: Callable[[str], None]) -> list[str]:
-    """Return what is wrong with a store that is not in use, in sentences.
+    """Return the problems of a store that is not in use, as sentences.
 
-    Every log is replayed from its first row: each probability must come out as it was answered,
-    and at each snapshot the state must be that snapshot, bit for bit.
+    Every log is replayed from its first row: each probability must equal the one that was
+    answered, and at each snapshot, the state must equal the snapshot, bit for bit.
     """
     say("checking the pages of the store")
     wrong = store.check()
@@ -34,7 +34,7 @@ def check_store(store: Store, say: Callable[[str], None]) -> list[str]:
 
 
 def check_stream(store: Store, row: StreamRow, say: Callable[[str], None]) -> list[str]:
-    """Return what is wrong with one stream."""
+    """Return the problems of one stream."""
     stream = Stream(row, 0.0)
     wrong, snapshots = [], {}
     for snapshot in store.snapshots(row.number):

@@ -1,4 +1,4 @@
-"""What the API shows of a stream. Each function is called in the owner's thread."""
+"""The views of a stream in the API. Each function is called in the owner's thread."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FEW = 100
 
 
 def summary(stream: Stream) -> models.Summary:
-    """Return how a stream is going."""
+    """Return the summary of a stream."""
     engine, tallies = stream.engine, stream.engine.tallies
     monitors, findings = engine.measures.monitors, doubts(stream)
     return {
@@ -66,13 +66,13 @@ def summary(stream: Stream) -> models.Summary:
 
 
 def detail(stream: Stream) -> models.Detail:
-    """Return how a stream is going, with its settings."""
+    """Return the summary of a stream, with its settings."""
     settings = stream.definition.as_json()
     return {**summary(stream), "settings": settings, "adopted": stream.adopted}
 
 
 def verdict(engine: Engine, findings: list[Finding]) -> models.Verdict:
-    """Return whether a stream is calibrated, with a sentence; never over an open warning."""
+    """Return whether a stream is calibrated, with a sentence; "doubtful" with a warning."""
     rows, few = engine.tallies.settled, engine.tallies.settled < FEW
     state = "new" if few else state_of(engine, "calibrated")
     if few:
@@ -80,7 +80,7 @@ def verdict(engine: Engine, findings: list[Finding]) -> models.Verdict:
     elif state == "miscalibrated":
         words = in_trouble(engine)
     elif findings:
-        words = f"No evidence of miscalibration in {rows:,} rounds, but they may mislead."
+        words = f"No evidence of miscalibration in {rows:,} rounds, but the rows have warnings."
     else:
         words = f"No evidence of miscalibration in {rows:,} rounds."
         past = len(engine.measures.episodes("calibrated"))
@@ -103,7 +103,7 @@ def state_of(engine: Engine, of: str) -> str:
 
 
 def in_trouble(engine: Engine) -> str:
-    """Say what is wrong with the calibrated predictions: an episode, keys, or both."""
+    """Return sentences on the miscalibrated predictions: an episode, keys, or both."""
     words = []
     if engine.measures.monitors["calibrated"].state == "miscalibrated":
         lasting = [each for each in engine.measures.episodes("calibrated") if each["end"] is None]
@@ -166,7 +166,7 @@ def fan(stream: Stream, points: int) -> models.Fan:
 
 
 def measured_as(stream: Stream, kind: type[T], instead: str) -> T:
-    """Return the measures of a stream, or say where to look in one of another kind."""
+    """Return the measures of a stream, or raise a `Problem` that names the view of its kind."""
     found = stream.engine.measures
     if not isinstance(found, kind):
         raise Problem(
@@ -202,7 +202,7 @@ def episodes(stream: Stream) -> models.Episodes:
 
 
 def pending(stream: Stream, limit: int) -> models.Pending:
-    """Return what waits, the oldest first, and how long outcomes took."""
+    """Return pending predictions, the oldest first, and how long outcomes took."""
     book, tallies, settings = stream.engine.book, stream.engine.tallies, stream.definition
     waiting = (each for each in book.known.items() if each[0] is not None)
     rows: list[Any] = [
@@ -256,10 +256,10 @@ def history(stream: Stream, points: int) -> models.HistoryView | models.NumberHi
 
 
 def experts(stream: Stream) -> models.Experts:
-    """Return what predictions rest on now, the heaviest first."""
+    """Return what predictions are based on now, by weight."""
     if isinstance(stream.engine.learner, ByKey):
         raise Problem(
-            404, "the predictions of a keyed stream rest on something else for each key: /keys "
+            404, "the predictions of a keyed stream have different weights for each key: /keys "
             "shows the weight of each key's own outcomes"
         )  # fmt: skip
     weights = stream.engine.learner.recalibrator.weights()
@@ -310,7 +310,7 @@ def miscalibrated_keys(stream: Stream, limit: int) -> models.MiscalibratedKeys:
 
 
 def guarantee(monitor: FleetMonitor) -> str:
-    """Say in a sentence what the list of miscalibrated keys guarantees."""
+    """Return a sentence on the guarantee of the list of miscalibrated keys."""
     chance, rounds = monitor.false_alarm_probability, f"{monitor.rounds:,} predictions"
     if chance >= 1.0:
         return (
@@ -320,7 +320,7 @@ def guarantee(monitor: FleetMonitor) -> str:
     return (
         "The probability that any key that was always calibrated, to within "
         f"{monitor.tolerance:g}, was ever listed in these {rounds} is at most "
-        f"{100.0 * chance:.2g} %, however many keys there are."
+        f"{100.0 * chance:.2g}%, however many keys there are."
     )
 
 

@@ -47,11 +47,11 @@ def sentence(kind: str, body: dict[str, Any]) -> str:
             return "outcomes are arriving again."
         case "pending.high":
             return (
-                f"{body['waiting']:,} predictions wait, of at most {body['capacity']:,}; "
+                f"{body['waiting']:,} predictions are pending, of at most {body['capacity']:,}; "
                 "beyond that the oldest expire."
             )
         case "pending.low":
-            return f"{body['waiting']:,} predictions wait, of at most {body['capacity']:,}."
+            return f"{body['waiting']:,} predictions are pending, of at most {body['capacity']:,}."
     raise AssertionError(kind)
 
 

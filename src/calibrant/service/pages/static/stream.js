@@ -14,8 +14,8 @@ function showSummary(stream) {
   showVerdict(find("verdict"), stream);
   showNumbers(find("numbers"), {
     predictions: showNumber(stream.predictions),
-    "settled": showNumber(stream.settled),
-    waiting: showNumber(stream.waiting),
+    settled: showNumber(stream.settled),
+    pending: showNumber(stream.waiting),
     ...(stream.keys === null ? {} : { keys: showNumber(stream.keys) }),
     ...own.figures(stream),
   });
@@ -33,7 +33,7 @@ function showHistory({ buckets }, episodes) {
     series: lines,
   });
   draw(find("waiting-picture"), {
-    ...time, label: "Predictions that wait for an outcome, over time", yLabel: "waiting",
+    ...time, label: "Pending predictions, over time", yLabel: "pending",
     series: [{ look: 1, x, y: buckets.waiting }],
   });
 }
@@ -46,17 +46,17 @@ function showEpisodes({ raw, calibrated }) {
       each.bias, each.direction,
     ]),
   );
-  const head = ["of", "since", "alarm", "until", "group", "range", "bias", "predictions"];
+  const head = ["scores", "since", "alarm", "until", "group", "range", "bias", "predictions"];
   showTable(find("episodes"), head, rows.length ? rows.slice(-100).reverse() : [["no episodes", ...Array(7).fill("")]]);
 }
 
 function showPending({ waiting, capacity, expired, oldest_at: oldest, delay }, { silent_since: silent }) {
   const delays = delay.outcomes
-    ? ` Outcomes come after ${showSpan(delay.median)} (median), nine in ten within ${showSpan(delay.p90)}.`
+    ? ` Outcomes arrive after ${showSpan(delay.median)} (median), nine in ten within ${showSpan(delay.p90)}.`
     : "";
   const since = oldest === null ? "" : ` The oldest was made at ${showTime(oldest)}.`;
   find("waiting-words").textContent =
-    `${showNumber(waiting)} predictions wait, of at most ${showNumber(capacity)}; ${showNumber(expired)} expired.${since}${delays}`;
+    `${showNumber(waiting)} predictions are pending (at most ${showNumber(capacity)}), ${showNumber(expired)} have expired.${since}${delays}`;
   const alarm = find("silent");
   alarm.hidden = silent === null;
   alarm.textContent = silent === null ? "" : `Outcomes have stopped: none has arrived since the predictions of ${showTime(silent)} UTC.`;
@@ -87,12 +87,12 @@ function showKeys({ count, keys }) {
 function showMiscalibratedKeys({ calibrated, raw, guarantee }) {
   const keys = (count) => (count === 1 ? "one key" : `${showNumber(count)} keys`);
   const words = [
-    calibrated.count ? `The calibrated probabilities of ${keys(calibrated.count)} are miscalibrated.` : "The calibrated probabilities of no key are miscalibrated.",
+    calibrated.count ? `The calibrated probabilities of ${keys(calibrated.count)} are miscalibrated.` : "The calibrated probabilities are not miscalibrated for any key.",
     raw?.count ? `The raw scores of ${keys(raw.count)} are miscalibrated, which the service corrects.` : "",
-    "Keys with the most evidence come first; a key is listed from 1 on.", guarantee,
+    "Keys with the most evidence come first; a key is listed once its evidence reaches 1.", guarantee,
   ];
   find("miscalibrated-keys-words").textContent = words.filter(Boolean).join(" ");
-  const head = ["key", "of", "predictions", "evidence", "outcomes", "since"];
+  const head = ["key", "scores", "predictions", "evidence", "outcomes", "since"];
   const rows = [["calibrated", calibrated], ["raw score", raw]].flatMap(([of, side]) =>
     (side?.keys ?? []).map((each) => [
       String(each.key), of, `${each.direction} by ${showNumber(Math.abs(each.bias))}`, each.evidence,

@@ -22,7 +22,7 @@ function show(stream) {
   const numbers = element("dl", "numbers");
   showNumbers(numbers, {
     predictions: showNumber(stream.predictions),
-    waiting: showNumber(stream.waiting),
+    pending: showNumber(stream.waiting),
     "error, raw score": showShare(stream.error.raw),
     "error, calibrated": showShare(stream.error.calibrated),
   });

@@ -1,11 +1,11 @@
-// What pages say in words, and the elements that they say it in.
+// The words of the pages, and the elements that hold them.
 
 import { showNumber } from "./scales.js";
 
 // The class of each verdict, its sign for readers who see no colour, and its word.
 const VERDICTS = {
   calibrated: ["better", "✓", "Calibrated"],
-  miscalibrated: ["worse", "!", "Not calibrated"],
+  miscalibrated: ["worse", "!", "Miscalibrated"],
   doubtful: ["unknown", "!", "Doubtful"],
   new: ["unknown", "?", "Too early to tell"],
 };
@@ -69,7 +69,7 @@ export function showTime(seconds) {
   return new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
 }
 
-/** Return a length of time in the largest unit of which there is at least one. */
+/** Return a length of time in the largest unit that it fills. */
 export function showSpan(seconds) {
   if (seconds === null) return "–";
   const units = [[86400, "d"], [3600, "h"], [60, "min"]];
@@ -79,5 +79,5 @@ export function showSpan(seconds) {
 
 /** Return a share in per cent. */
 export function showShare(share) {
-  return share === null ? "–" : `${(100 * share).toFixed(1)} %`;
+  return share === null ? "–" : `${(100 * share).toFixed(1)}%`;
 }
