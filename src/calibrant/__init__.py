@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from calibrant.forecasters.zoom import Zoom as Zoom
     from calibrant.monitor.episodes import Episode as Episode
     from calibrant.monitor.monitor import Monitor as Monitor
-    from calibrant.recalibrate.calling import calibrated as calibrated
     from calibrant.recalibrate.multiclass import MulticlassRecalibrator as MulticlassRecalibrator
     from calibrant.recalibrate.numbers import NumberRecalibrator as NumberRecalibrator
     from calibrant.recalibrate.recalibrator import Recalibrator as Recalibrator
+    from calibrant.recalibrate.wrapper import calibrated as calibrated
 
 HOMES = {
     "decide": "Decider",

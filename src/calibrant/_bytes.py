@@ -27,7 +27,7 @@ MAGIC = b"calibrnt"
 VERSION = 1
 FIXED = struct.Struct("<8sIQI")
 DIGEST = 16
-DTYPES = ("<f8", "<i8")
+DTYPES = ("<f8", "<f4", "<i8")
 #: More rounds than anybody will play: three years at 10^8 a second. Up to here, counts are exact as
 #: floats.
 MOST_ROUNDS = 2**53
@@ -94,7 +94,7 @@ def unpack(
     # From here on the bytes are as some calibrant wrote them; a reader still checks their sense.
     try:
         return _parse(content, header_length, from_json)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (KeyError, OverflowError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"the saved {what} is invalid: {error}") from None
 
 
@@ -105,7 +105,7 @@ def _parse(
     header: Mapping[str, Any] = json.loads(content[FIXED.size : start], object_hook=from_json)
     state: dict[str, Any] = dict(header["numbers"])
     for name, dtype, count in header["arrays"]:
-        if dtype not in DTYPES:
+        if not isinstance(name, str) or dtype not in DTYPES:
             raise ValueError(f"array {name!r} has dtype {dtype!r}")
         if not isinstance(count, int) or count < 0:
             raise ValueError(f"array {name!r} has length {count!r}")

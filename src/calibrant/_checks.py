@@ -107,8 +107,9 @@ def as_series(values: object, name: str) -> npt.NDArray[Any]:
 
 def check_unmasked(values: object, name: str) -> None:
     """Refuse a masked array that hides some of its values: NumPy would show what is behind."""
-    masked = sys.modules.get("numpy.ma")  # what nobody imported, nobody uses
-    if masked is None or not isinstance(values, masked.MaskedArray):
+    masked: Any = sys.modules.get("numpy.ma")  # what nobody imported, nobody uses
+    # Another thread may be importing it right now.
+    if not isinstance(values, getattr(masked, "MaskedArray", ())):
         return
     hidden = masked.getmaskarray(values)
     if hidden.any():
@@ -142,6 +143,29 @@ def as_unit_series(values: object, name: str) -> npt.NDArray[np.float64]:
     return series
 
 
+#: No outcome weighs more: sums of weights stay finite.
+LARGEST_WEIGHT = 1e100
+
+
+def check_weight(weight: object) -> float:
+    """Return the weight of an outcome, 0 or more and finite, or raise ValueError."""
+    return check_real("weight", weight, 0.0, LARGEST_WEIGHT)
+
+
+def as_weights(weights: object, size: int) -> npt.NDArray[np.float64]:
+    """Return the weights of so many outcomes as an array of its own, or name the first bad one."""
+    series = np.array(as_series(weights, "weights"), dtype=np.float64)
+    check_same_length("weights", len(series), "outcomes", size)
+    outside = ~((series >= 0.0) & (series <= LARGEST_WEIGHT))  # also finds NaN
+    if outside.any():
+        position = int(outside.argmax())
+        raise ValueError(
+            f"weights must be in [0, {LARGEST_WEIGHT}], got {float(series[position])!r} "
+            f"at position {position}"
+        )
+    return series
+
+
 def as_listed(values: object, name: str, wanted: str) -> list[Any]:
     """Return values that have an order as a list; text is one value, and a set has no order."""
     has_order = hasattr(values, "__len__") and getattr(values, "shape", None) != ()
@@ -149,7 +173,10 @@ def as_listed(values: object, name: str, wanted: str) -> list[Any]:
         raise ValueError(f"{name} must be {wanted}, got {describe(values)}")
     # `tolist` gives Python's own values, and None for the missing ones of data frames.
     listed: Any = values.tolist() if hasattr(values, "tolist") else values
-    return list(listed)
+    try:
+        return list(listed)
+    except TypeError:  # it has a length, and yet nothing in it can be reached
+        raise ValueError(f"{name} must be {wanted}, got {describe(values)}") from None
 
 
 def check_same_length(name: str, size: int, other: str, other_size: int) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
-from calibrant._checks import Id, check_id
+from calibrant._checks import Id, as_listed, check_id, check_same_length, describe
+
+T = TypeVar("T")
 
 #: The number of a round that has no group.
 WHOLE = -1
@@ -13,7 +16,7 @@ MAX_GROUPS = 1_000_000
 
 
 def numbered(
-    names: Sequence[object], known: Mapping[Id, int], most: int
+    names: Sequence[object], known: Mapping[Id, Any], most: int
 ) -> tuple[list[int], dict[Id, int]]:
     """Return the number of each round's group, and the numbers of groups that are new."""
     new: dict[Id, int] = {}
@@ -33,6 +36,20 @@ def numbered(
                 raise one_too_many(name, most)
         numbers.append(number)
     return numbers, new
+
+
+def check_groups(by: object, size: int, rows: str, known: Mapping[Id, Any], most: int) -> None:
+    """Refuse what does not name the group of each of so many rows, or one group too many."""
+    names = as_listed(by, "by", "a sequence of names, one a round")
+    check_same_length("by", len(names), rows, size)
+    numbered(names, known, most)
+
+
+def known_group(groups: Mapping[Id, T], by: object) -> T:
+    """Return what belongs to the group of this name."""
+    if by not in groups:
+        raise ValueError(f"by must name a group, got {describe(by)}")
+    return groups[by]  # type: ignore[index]
 
 
 def one_too_many(name: Id, most: int) -> ValueError:

@@ -29,7 +29,7 @@ def as_saved(value: Any) -> Any:
     """
     if isinstance(value, timedelta | np.timedelta64):
         seconds = np.timedelta64(value) / np.timedelta64(1, "s")
-        return f"{seconds:.6f}".rstrip("0").rstrip(".") + "s"
+        return np.format_float_positional(seconds, trim="-") + "s"
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):
@@ -130,7 +130,7 @@ class Savable:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return what `save` wrote; it continues exactly as that one would."""
-        return load_bytes(path, cls.from_bytes)
+        return load_bytes(path, cls.from_bytes, _bytes.MAGIC)
 
     @classmethod
     def _check_size(cls, saved: Saved) -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, check_real, describe
 
-LARGEST = np.finfo(np.float64).max
+LARGEST = 1e300  # sums of a few are finite, too
 WANTED = "[[cost of not acting if 0, if 1], [cost of acting if 0, if 1]]"
 
 
@@ -42,15 +42,15 @@ def thresholds_of_costs(costs: npt.ArrayLike, rows: int | None) -> Floats:
     """Return the threshold of each row, from one matrix a row; or of one matrix, if None."""
     try:
         table = np.array(costs, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"costs must be {WANTED}, got {describe(costs)}") from None
     table = table[None] if table.ndim == 2 and rows is None else table
     if table.ndim != 3 or table.shape[1:] != (2, 2):
         raise ValueError(f"costs must be {WANTED}, got shape {np.shape(costs)}")
     if rows is not None and len(table) != rows:
         raise ValueError(f"costs must be one matrix a row, got {len(table)} for {rows} rows")
-    if not np.isfinite(table).all():
-        raise ValueError("costs must be finite numbers")
+    if not (np.abs(table) <= LARGEST).all():  # also refuses NaN
+        raise ValueError(f"costs must be finite numbers, in [-{LARGEST:g}, {LARGEST:g}]")
     if_not, if_so = table[:, 1, 0] - table[:, 0, 0], table[:, 0, 1] - table[:, 1, 1]
     wrong = ~((if_not >= 0.0) & (if_so > 0.0))
     if wrong.any():

@@ -1,4 +1,4 @@
-"""The decider: act on a probability or not, within what was asked for."""
+"""The decider: act on a probability or not, by costs, a budget, or a floor."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ from calibrant._kernels.decide.decision_rule import (
     save_decisions,
 )
 from calibrant._kernels.decide.threshold_rules import CostRule, PrecisionRule, RecallRule
+from calibrant._kernels.interrupts import uninterrupted
 from calibrant._kernels.rounds.learner import Learner
 from calibrant._kernels.saved import check_names
 from calibrant._kernels.scores.recalibrate import as_known
-from calibrant._spans import as_span
+from calibrant._spans import Span, as_span
 from calibrant._times import Time, time_of, times_or_one
 from calibrant.decide.costs import LARGEST, threshold_of_costs, thresholds_of_costs
 from calibrant.decide.lower_bound import bound_of_sums
-from calibrant.rounds.policy import Policy, silence_of
+from calibrant.rounds.policy import Policy
 from calibrant.rounds.saving import integers, load_book, save_book, take_book, waiting_rounds
 from calibrant.saving import Savable
 
 Booleans = npt.NDArray[np.bool_]
 Times = Time | Sequence[Time] | npt.NDArray[Any]
-#: A window of fewer rows has no histogram worth the name; one of more takes 10 MB.
+#: A window of fewer rows has no useful histogram; one of more takes 10 MB.
 LEAST_ROWS, MOST_ROWS = 100, 10_000_000
-#: Rows of a range of probabilities without an outcome, after which it is worth a warning.
+#: A range of probabilities with this many rows without an outcome raises a warning.
 LONG_UNLABELLED = 10_000
 SMALLEST = 1e-6
 
 
 class UnlabelledWarning(UserWarning):
-    """Of the last 10,000 rows in some range of probabilities no outcome has come.
+    """None of the last 10,000 rows in some range of probabilities has an outcome.
 
-    A decider that is given outcomes looks for such ranges every 10,000 rows. What happens there is
-    not known any more: neither a decider nor a recalibrator can notice if it changes. ``explore=``
-    acts on a few such rows.
+    A decider with outcomes checks for such ranges every 10,000 rows. Neither a decider nor a
+    recalibrator can detect a change there. ``explore=`` acts on a few such rows.
 
     Examples
     --------
@@ -66,42 +66,42 @@ class UnlabelledWarning(UserWarning):
 class Decider(Savable, Learner):
     """Decide, row by row, whether to act on a probability.
 
-    One of four questions is asked, by naming its arguments: what is cheapest (`cost_of_acting` and
-    `cost_of_missing`, or `costs`); a share of the rows (`budget`); as many as possible of which a
-    share is right (`precision`); as few as possible that catch a share of the events (`recall`).
-    `docs/decide.md` says what each promises and when not to use it. The probabilities should be
-    calibrated, as `Recalibrator` makes them, and as fine as its estimates for ranking (`smooth`).
+    There are four criteria, chosen by their arguments: minimal cost (`cost_of_acting` and
+    `cost_of_missing`, or `costs`); a share of the rows (`budget`); as many rows as possible with a
+    share of events among them (`precision`); as few rows as possible that include a share of the
+    events (`recall`). See `docs/decide.md` for the guarantee of each, and when not to use it. The
+    probabilities should be calibrated, and as fine-grained as `Recalibrator.smooth`.
 
     Parameters
     ----------
     cost_of_acting, cost_of_missing : float, optional
-        What it costs to act, and what an event costs that was not acted on.
+        The cost of acting, and the cost of an event that was not acted on.
     costs : array_like of shape (2, 2), optional
-        Instead: what it costs not to act if the event does not happen and if it does; then what it
-        costs to act. A row may have its own: ``decide(..., costs=...)``.
+        Instead: the costs of not acting if the event does not happen and if it does, then those of
+        acting. A row may have its own: ``decide(..., costs=...)``.
     budget : float in (0, 1), optional
         The share of the rows to act on.
     per : int, timedelta or text such as "1d", default 10_000
-        The window in which the budget is kept: so many rows, or so much time (rows then say when
-        they are: ``at=...``).
+        The window in which the budget is kept: a number of rows, or a time (rows then need
+        ``at=...``).
     band : float, default 0.2
-        How far a window may be from the budget, as a share of it. Ignored where `cap` and `floor`
-        say so themselves.
+        The allowed deviation of a window from the budget, as a share of it. Ignored if `cap` and
+        `floor` are given.
     cap, floor : float, optional
-        The most and the least of a window, in budgets: ``cap=2, floor=0`` leaves room for bursts.
-        In every window of `per` rows both hold, whatever the probabilities are. In time only the
-        cap does: how many rows are to come is not known.
+        The limits of a window, as multiples of the budget: ``cap=2, floor=0`` leaves room for
+        bursts. In every window of `per` rows, both hold, whatever the probabilities are. In windows
+        of time, only the cap does, since the number of rows to come is unknown.
     precision : float in (0, 1), optional
-        The share of what is acted on that should be events. Learns from outcomes.
+        The share of events among the rows that are acted on. Learns from outcomes.
     recall : float in (0, 1), optional
         The share of the events that should be acted on. Learns from outcomes; needs `explore`.
     explore : float in [0, 1), default 0
-        Act on this share of the rows that would be passed over, chosen at random, so that their
-        outcomes become known. They count as acted on.
+        Also act on this share of the other rows, chosen at random, so that their outcomes become
+        known. They count as acted on.
     seed : int, default 0
         Seed of the draws, in [0, 2**64 - 1].
     capacity, when_full, silence, after, hold
-        For outcomes that come late, as in `Recalibrator`.
+        For late outcomes, as in `Recalibrator`.
 
     Examples
     --------
@@ -186,11 +186,12 @@ class Decider(Savable, Learner):
             )
         if budget is None and (cap is not None or floor is not None):
             raise ValueError("cap and floor belong to a budget")
+        window = checked_window(per)
+        check_real("band", band, 0.0, 1e9)
         rule: DecisionRule
         if budget is not None:
             share = check_share("budget", budget)
-            rule = BudgetRule(*draws, share, *window_of(share, per, band, cap, floor))
-            self._given["per"] = span_as_given(per)
+            rule = BudgetRule(*draws, share, *window_of(share, window, band, cap, floor))
         elif precision is not None:
             rule = PrecisionRule(*draws, check_share("precision", precision))
         elif recall is not None:
@@ -206,7 +207,7 @@ class Decider(Savable, Learner):
             if costs is not None:
                 self._given["costs"] = table
         policy = Policy.of(
-            silence=silence_of(silence), after=after, hold=hold, capacity=capacity,
+            silence=silence, after=after, hold=hold, capacity=capacity,
             when_full=when_full,
         )  # fmt: skip
         super().__init__(rule, policy)
@@ -215,9 +216,9 @@ class Decider(Savable, Learner):
 
     @property
     def threshold(self) -> float:
-        """The probability from which the next row is acted on, as things stand.
+        """The current threshold: the next row is acted on from this probability on.
 
-        Of a budget: unless cap or floor say otherwise of that row.
+        With a budget, cap and floor may override it.
         """
         rule = self._rule
         if isinstance(rule, CostRule):
@@ -236,25 +237,25 @@ class Decider(Savable, Learner):
 
     @property
     def acted(self) -> int:
-        """How many rows were acted on so far."""
+        """The number of rows that were acted on so far."""
         return self._rule.acted
 
     @property
     def explored(self) -> int:
-        """How many of these only so that their outcomes become known."""
+        """The number of rows that were acted on only to explore."""
         return self._rule.explored
 
     @property
     def observed_precision(self) -> float:
-        """The mean outcome of what was acted on and is known; NaN if nothing is."""
+        """The mean known outcome of rows that were acted on, NaN if there is none."""
         rule = self._rule
         return rule.hits / rule.judged if rule.judged else math.nan
 
     def precision_bound(self, *, alpha: float = 0.05) -> float:
-        """Return what the precision of what was acted on is at least, at confidence 1 - alpha.
+        """Return a lower bound of the precision, with confidence 1 - alpha.
 
-        It holds at all times at once: look as often as you like (`calibrant.decide.precision_bound`
-        says why, and what it asks for).
+        It holds at all times at once, so look as often as you like; see
+        `calibrant.decide.precision_bound` for its assumptions.
 
         Examples
         --------
@@ -284,9 +285,9 @@ class Decider(Savable, Learner):
     ) -> bool:
         """Return whether to act on a row.
 
-        With an id it waits for its outcome, ``update(outcome, id=...)``; without one, the next
-        `update` without an id answers it. `at` says when the row is, which a budget in time needs.
-        `costs` are those of this row, where costs decide.
+        With an id, the row is pending until ``update(outcome, id=...)``; without one, the next
+        `update` without an id gives its outcome. `at` is the time of the row, for a budget in time.
+        `costs` are those of this row, for a decider by costs.
         """
         p = check_real("probability", probability, 0.0, 1.0)
         beside = self._beside(None if at is None else np.array([time_of(at)]), costs, None)
@@ -329,12 +330,12 @@ class Decider(Savable, Learner):
         costs: npt.ArrayLike | None = None,
         propensities: bool = False,
     ) -> Booleans | tuple[Booleans, Floats]:
-        """Return of each row whether to act on it: what `decide` gives, one after the other.
+        """Return whether to act on each row, as `decide` does, in order.
 
-        Those with ids wait for their outcomes; without ids nothing waits, which is refused where a
-        floor of precision or recall is to be kept by outcomes. With `propensities` also
-        the chance that each had of being acted on: a row with less than 1 that was acted on was
-        explored, and this belongs in the log.
+        Rows with ids are pending until their outcomes are given; ids are required for a floor of
+        precision or recall, which needs outcomes. With `propensities`, also return the probability
+        that each row had of being acted on: a row with less than 1 that was acted on was explored.
+        Keep propensities in the log.
 
         Examples
         --------
@@ -356,7 +357,7 @@ class Decider(Savable, Learner):
             )
         if ids is None and not self._book.has_deadlines and due is None:
             acts, chances = np.empty(len(p), dtype=np.uint8), np.empty(len(p))
-            with self._book.lock:
+            with self._book.lock, uninterrupted:
                 if beside is not None:
                     self._rule.check(np.column_stack([p, beside]), None)
                 if times is not None and len(p):
@@ -381,11 +382,11 @@ class Decider(Savable, Learner):
         known: Times | None = None,
         due: Times | None = None,
     ) -> Booleans:
-        """Decide row after row, each from the outcomes that were known by then.
+        """Decide row by row, each from the outcomes that were known by then.
 
         An outcome is known right after its row, or from the time `known` on; NaN is never known.
-        Returns whether each row was acted on. All or nothing: if it is interrupted, it is as if it
-        had not been called.
+        Returns whether each row was acted on. All or nothing: if it is interrupted, the state is as
+        before the call.
 
         Examples
         --------
@@ -404,7 +405,7 @@ class Decider(Savable, Learner):
         self, probabilities: npt.ArrayLike, outcomes: npt.ArrayLike, *, at: Any = None,
         known: Any = None, due: Any = None,
     ) -> tuple[Booleans, Floats]:  # fmt: skip
-        """Do what `run` does; return also the probability of acting on each row."""
+        """Do what `run` does; also return the probability of acting on each row."""
         p, y = as_unit_series(probabilities, "probabilities"), as_known(outcomes)
         check_same_length("outcomes", len(y), "probabilities", len(p))
         if known is not None and at is None:
@@ -413,7 +414,7 @@ class Decider(Savable, Learner):
         beside = self._beside(times, None, len(p))
 
         def body() -> tuple[Booleans, Floats]:
-            told, _ = self._play_table(
+            told, *_ = self._play_table(
                 p if beside is None else np.column_stack([p, beside]), y, at=times,
                 known=None if known is None else times_or_one(known, len(p), "known"),
                 due=None if due is None else times_or_one(due, len(p), "due"),
@@ -494,6 +495,11 @@ class Decider(Savable, Learner):
         if int(waiting["waiting_acts"].sum()) + self._rule.judged > self._rule.acted:
             raise ValueError("saved acted must count those that wait and those that are judged")
         load_book(self._book, book, loaded, rounds)
+        last = state.get("window_last")
+        if last is not None and last > self._book.now:
+            raise ValueError("saved window_last must not be later than the saved clock")
+        if self._is_timed and self._book.is_timed is False:
+            raise ValueError("saved clock_timed must not be 0 where a budget is per time")
 
 
 def check_share(name: str, value: object) -> float:
@@ -525,7 +531,7 @@ def cost_matrix(acting: object, missing: object, costs: npt.ArrayLike | None) ->
 
 
 def window_of(
-    budget: float, per: object, band: object, cap: object, floor: object
+    budget: float, per: int | Span, band: object, cap: object, floor: object
 ) -> tuple[RowWindow | TimeWindow, bool]:
     """Return the window of a budget, and whether there is no floor."""
     width = check_real("band", band, 0.0, 1.0 / budget)
@@ -534,25 +540,24 @@ def window_of(
     least = check_real("floor", lowest if floor is None else floor, 0.0, 1e9)
     if least > most:
         raise ValueError(f"floor must not be above cap, got floor={least:g} and cap={most:g}")
-    if not isinstance(per, int | np.integer) or isinstance(per, bool):
-        span = as_span(per, "per")
-        if not span.is_time:
-            raise ValueError(
-                f'per must be a whole number of rows, or a time such as "1d", got {per!r}'
-            )
-        return TimeWindow(span.length, most * budget, least * budget), least == 0.0
-    rows = check_integer("per", per, LEAST_ROWS, MOST_ROWS)
-    highest = min(math.floor(most * budget * rows + 1e-9), rows)
-    fewest = math.ceil(least * budget * rows - 1e-9)
+    if isinstance(per, Span):
+        return TimeWindow(per.length, most * budget, least * budget), least == 0.0
+    highest = min(math.floor(most * budget * per + 1e-9), per)
+    fewest = math.ceil(least * budget * per - 1e-9)
     if fewest > highest or highest < 1:
         raise ValueError(
-            f"no window can hold this: between {least:g} and {most:g} times {budget * rows:g} rows "
-            f"(budget={budget:g} of per={rows}) lies no whole number above 0; a larger per or a "
+            f"no window can hold this: between {least:g} and {most:g} times {budget * per:g} rows "
+            f"(budget={budget:g} of per={per}) lies no whole number above 0; a larger per or a "
             "wider band does it"
         )
-    return RowWindow(rows, highest, fewest), fewest == 0
+    return RowWindow(per, highest, fewest), fewest == 0
 
 
-def span_as_given(per: object) -> object:
-    """Return a window as it can be saved."""
-    return f"{per.total_seconds()}s" if isinstance(per, timedelta) else per
+def checked_window(per: object) -> int | Span:
+    """Return a window as a number of rows, or as a time."""
+    if isinstance(per, int | np.integer) and not isinstance(per, bool | np.timedelta64):
+        return check_integer("per", per, LEAST_ROWS, MOST_ROWS)
+    span = as_span(per, "per")
+    if not span.is_time:
+        raise ValueError(f'per must be a whole number of rows, or a time such as "1d", got {per!r}')
+    return span

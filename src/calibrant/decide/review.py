@@ -73,7 +73,7 @@ def review(
     Parameters
     ----------
     decider : Decider
-        Who decided; it is asked for its question alone.
+        The decider; only its criterion is used.
     probabilities, acts, outcomes : array_like of shape (T,)
         What it was given, what it decided, and the outcomes, all known.
     scores : array_like of shape (T,), optional

@@ -1,4 +1,4 @@
-"""One file for a fleet: a header and flat arrays, which can be mapped into memory as they stand.
+"""One file for a fleet: a header and flat arrays, which can be memory-mapped.
 
 The layout, every number little-endian::
 
@@ -10,9 +10,8 @@ The layout, every number little-endian::
     16 bytes  BLAKE2b of everything before
     arrays    their raw values, each at a multiple of 64 bytes, zeros in between
 
-A file is replaced in one step, and has reached the disk before it takes its name: whoever kills a
-save or pulls the plug finds the file of before or the new one. Nothing in it is executed when it is
-read.
+A file is replaced atomically, and is on disk before it takes its name: after a crash or a power
+failure, it is either the old file or the new one. Reading it executes nothing from it.
 """
 
 from __future__ import annotations
@@ -42,6 +41,8 @@ ALIGNED = 64
 DTYPES = ("<f8", "<f4", "<i8", "<i4", "<u8", "<u4", "|u1", "|b1")
 
 MOST_SHARDS = 2**20
+#: What a header that makes no sense raises.
+BROKEN = (KeyError, OverflowError, TypeError, ValueError, RecursionError)
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 #: All bytes of a file.
@@ -126,7 +127,7 @@ def load_bytes(
     """Return settings and arrays, which stand on the bytes, after every checksum was verified."""
     try:
         return _parse(memoryview(blob).toreadonly(), verify=True)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except BROKEN as error:
         raise InputError(str(error), source="the saved fleet") from None
 
 
@@ -148,7 +149,7 @@ def open_mapped(
         raise InputError(f"cannot be read ({error.strerror or error})", source=source) from None
     try:
         return _parse(whole, verify)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except BROKEN as error:
         raise InputError(str(error), source=source) from None
 
 
@@ -195,13 +196,15 @@ def _parse(whole: Whole, verify: bool) -> tuple[dict[str, Any], list[dict[str, n
 
 def _mapped(whole: Whole, entry: Entry, first: int) -> npt.NDArray[Any]:
     """Return an array of the file, which must lie within it."""
-    if entry.dtype not in DTYPES:
+    if not isinstance(entry.name, str) or entry.dtype not in DTYPES:
         raise ValueError(f"array {entry.name!r} has dtype {entry.dtype!r}")
     sizes = [entry.start, *entry.shape]
     if not all(isinstance(size, int) and size >= 0 for size in sizes) or entry.start % ALIGNED:
         raise ValueError(f"array {entry.name!r} has shape {entry.shape!r} at {entry.start!r}")
     if first + entry.start + entry.nbytes > len(whole):
         raise ValueError(f"array {entry.name!r} ends behind the end of the file")
+    if max(sizes) > len(whole):  # beside a size of 0, any other would do
+        raise ValueError(f"array {entry.name!r} has shape {entry.shape!r}")
     values = np.frombuffer(
         whole, dtype=entry.dtype, count=prod(entry.shape), offset=first + entry.start
     )

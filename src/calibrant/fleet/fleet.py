@@ -16,14 +16,17 @@ from calibrant._checks import (
     Floats,
     Id,
     as_unit_series,
+    as_weights,
     check_choice,
     check_id,
     check_integer,
     check_real,
     check_same_length,
     check_seed,
+    check_weight,
 )
-from calibrant._kernels.forking import forkable_lock
+from calibrant._kernels.forking import Order, forkable_lock
+from calibrant._kernels.interrupts import uninterrupted
 from calibrant._kernels.kernel import Calls, all_or_nothing
 from calibrant._kernels.rounds.book import ANSWERS
 from calibrant._kernels.rounds.learner import listed_ids
@@ -40,7 +43,7 @@ from calibrant.fleet.shard import Call, Shard, Table
 from calibrant.fleet.watch import MOST_UNSEEN, WATCHED_WITH, shard_settings
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.settings import settings_of
-from calibrant.rounds.policy import Policy, silence_of
+from calibrant.rounds.policy import Policy
 from calibrant.saving import Savable
 from calibrant.tables.errors import InputError
 
@@ -56,10 +59,10 @@ CHUNK = 2**20
 class Fleet(Savable):
     """Turn scores into probabilities that stay calibrated, for a million keys.
 
-    All keys share what is learned of the scores, as in a `Recalibrator`. Each key, a customer, a
-    machine or a shop, then has an offset and a slope of its own, which count as far as its outcomes
-    speak; how different keys are is itself learned from all of them. A key takes about 160 bytes.
-    `docs/fleet.md` says how, and when to use groups instead.
+    All keys share what is learned about the scores, as in a `Recalibrator`. Each key, such as a
+    customer, a machine or a shop, then has its own offset and slope, whose weight grows with its
+    outcomes; how different keys are is itself learned from all of them. A key takes about 160
+    bytes. See `docs/fleet.md` for the rule, and for when to use groups instead.
 
     Parameters
     ----------
@@ -67,22 +70,22 @@ class Fleet(Savable):
         Seed of the draws, in [0, 2**64 - 1]. The draw of a prediction depends on the seed, on its
         key and on how many predictions of the key came before.
     kind : {"probability", "logit", "margin"}, default "probability"
-        What the scores are, as in `Recalibrator`.
+        The kind of the scores, as in `Recalibrator`.
     shards : int, default 1
-        A key belongs to one of so many shards, by its hash, and shards share nothing. More than one
-        is for `split`: what a fleet says does not depend on how its shards are dealt out.
+        The number of shards. The hash of a key determines its shard, and shards share nothing. More
+        than one is for `split`: predictions do not depend on how shards are distributed.
     capacity : int, default 100_000
-        How many predictions with an id may wait for their outcomes, in each shard; also how many
-        finished ids are remembered.
+        The maximal number of pending predictions with an id, in each shard; also the number of
+        finished ids that are remembered.
     when_full : {"expire", "refuse"}, default "expire"
-        What happens beyond the capacity: the oldest prediction expires, or the new one is refused.
+        What to do at capacity: the oldest pending prediction expires, or the new one is refused.
     monitor : bool, dict or Monitor, default False
-        Whether to watch the raw scores and the expected predictions, and each key: `monitors`. A
+        Whether to monitor the raw scores and the expected predictions, and each key (`monitors`). A
         dict has arguments of `Monitor` (every, tolerance, alpha); of a Monitor, only its arguments
-        are taken. It takes 48 bytes a key.
+        are used. It takes 48 bytes per key.
     silence, after, hold : optional
-        As in `Recalibrator`: the outcome that no news until the deadline means, how long to wait
-        for news, or the age at which every outcome is learned. A fleet learns at deadlines only.
+        As in `Recalibrator`: the outcome of rounds without one at their deadline, the deadline, or
+        the age at which every outcome is learned. A fleet learns only at deadlines.
 
     Examples
     --------
@@ -148,14 +151,14 @@ class Fleet(Savable):
         settings = settings_of(monitor, WATCHED_WITH)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
         self._policy = Policy.of(
-            silence=silence_of(silence),
+            silence=silence,
             after=after,
             hold=hold,
             capacity=capacity,
             when_full=when_full,
         )
         self._shards = {number: self._new_shard() for number in range(shards)}
-        self._lock = forkable_lock()
+        self._lock = forkable_lock(Order.FLEET)
         self._is_read_only = False
 
     def _new_shard(self) -> Shard:
@@ -171,13 +174,13 @@ class Fleet(Savable):
         score: float | None = None,
         *,
         id: Id | None = None,  # noqa: A002
-        at: Time | None = None,
         parent: Id | None = None,
+        at: Time | None = None,
         due: Time | None = None,
     ) -> float:
-        """Return the probability of one row, as `predict_many` does of many.
+        """Return the probability of one row, as `predict_many` does for many.
 
-        With an id it waits for its outcome.
+        With an id, the round stays pending until its outcome is given.
 
         Examples
         --------
@@ -207,18 +210,18 @@ class Fleet(Savable):
         scores: npt.ArrayLike | None = None,
         *,
         ids: Sequence[Id] | npt.NDArray[Any] | None = None,
-        at: Times | None = None,
         parents: Keys | None = None,
+        at: Times | None = None,
         due: Times | None = None,
     ) -> Floats:
-        """Return the probability of each row as things stand now.
+        """Return the probability of each row, all from the current state.
 
-        Rows with ids wait for their outcomes, which `update` and `update_many` bring; without ids
-        nothing waits. An id is used once in a shard. `at` says when rows are predicted, one time
-        for all or one a row, for `evict` and `expire`. `parents` names what each key belongs to: an
-        aircraft's carrier. Its offsets count below those of the key. `run`, `expected` and `smooth`
-        then get them too. `due` gives deadlines, one for all or one a row, where there is `silence`
-        or `hold`.
+        Rounds with ids are pending until `update` or `update_many`; without ids, no rounds are
+        opened. An id must be unique within a shard. `at` is the time of the predictions, one for
+        all or one per row, for `evict` and `expire`. `parents` has the parent of each key, such as
+        an aircraft's carrier, whose offsets are applied before those of the key; `run`, `expected`
+        and `smooth` then need them too. `due` has deadlines, one for all or one per row, with
+        `silence` or `hold`.
         """
         if ids is not None:
             answers = next(iter(self._shards.values())).rule.answers
@@ -280,14 +283,17 @@ class Fleet(Savable):
         *,
         id: Id | None = None,  # noqa: A002
         at: Time | None = None,
+        weight: float | None = None,
     ) -> str:
         """Learn the outcome of an id; return "applied", or "repeated" if it had this one before.
 
-        An outcome that contradicts an earlier one, or whose id does not wait, raises a `RoundError`
-        and changes nothing. `at` says when it arrived.
+        An outcome that contradicts an earlier one, or whose id is not pending, raises a
+        `RoundError` and changes nothing. `at` is its time of arrival. `weight` is its weight, as in
+        `Recalibrator.update`; weights are divided by their mean in the shard.
         """
         self._check_writable()
         known = check_real("outcome", outcome, 0.0, 1.0)
+        share = 1.0 if weight is None else check_weight(weight)
         name = check_id(id)  # nothing waits without one
         if self._policy.silence is not None:
             self._policy.check_whole(known)
@@ -298,7 +304,7 @@ class Fleet(Savable):
             if at is not None:
                 self._check_timed()
             ((shard, _),) = self._rows_of([name])
-            calls: list[Call] = [(shard.book.update, (name, known, time), slice(None))]
+            calls: list[Call] = [(shard.book.update, (name, known, time, share), slice(None))]
             if at is not None and self._policy.has_deadlines:
                 calls += self._let_pass(time)
             return Calls(calls)
@@ -312,18 +318,21 @@ class Fleet(Savable):
         *,
         ids: Sequence[Id] | npt.NDArray[Any],
         at: Times | None = None,
+        weights: npt.ArrayLike | None = None,
     ) -> npt.NDArray[np.str_]:
-        """Learn outcomes that came together, by id; return what became of each.
+        """Learn outcomes that arrived together, by id; return the answer to each.
 
-        The answers, one a row: "applied"; "repeated", if the id had this outcome before;
-        "conflict", if it had or gets another one too; "unknown"; "expired". Only rows that are
-        applied change anything, bad input is refused as a whole, and every order of the rows ends
-        in the same state. `at` says when the outcomes arrived, one time for all or one a row; with
-        deadlines, "applied" ones are learned at theirs.
+        The answers, one per row: "applied"; "repeated", if the id had this outcome before;
+        "conflict", if it had another one, or is given two; "unknown"; "expired". Only rows that are
+        applied change anything, invalid input is refused as a whole, and every order of the rows
+        ends in the same state. `at` is the time of arrival, one for all or one per row; with
+        deadlines, applied outcomes are learned at their deadline. `weights` are those of the
+        outcomes, as in `update`.
         """
         self._check_writable()
         names, known = listed_ids(ids), as_unit_series(outcomes, "outcomes")
         check_same_length("ids", len(names), "outcomes", len(known))
+        shares = None if weights is None else as_weights(weights, len(known))
         if self._policy.silence is not None:
             self._policy.check_all_whole(known)
         times = None if at is None else times_or_one(at, len(names))
@@ -335,7 +344,9 @@ class Fleet(Savable):
             calls: list[Call] = []
             for shard, rows in self._rows_of(names):
                 when = None if times is None else times[rows]
-                calls.append((shard.book.observe, (taken(names, rows), known[rows], when), rows))
+                own = None if shares is None else shares[rows]
+                columns = (taken(names, rows), known[rows], when, False, own)
+                calls.append((shard.book.observe, columns, rows))
             if times is not None and self._policy.has_deadlines:
                 last = times.max(initial=-np.inf) if hasattr(at, "__len__") else time_of(at)
                 calls += self._let_pass(last)
@@ -360,26 +371,33 @@ class Fleet(Savable):
         scores: npt.ArrayLike | None,
         outcomes: npt.ArrayLike,
         *,
-        at: Times | None = None,
         parents: Keys | None = None,
+        at: Times | None = None,
         due: Times | None = None,
+        weights: npt.ArrayLike | None = None,
     ) -> Floats:
         """Predict each row and then learn its outcome; return the predictions.
 
-        Bit for bit what `predict` and `update` give row by row, in compiled loops. An outcome that
-        is NaN or None is not known: the row is predicted, and nothing is learned. With `silence` or
-        `hold` each outcome is known right after its prediction and learned at its deadline, NaN
-        being silence. All or nothing: with a bad row it is as if `run` had not been called, and
-        interrupted with Ctrl-C all rows are learned or none; `rounds` says which.
+        A compiled loop that gives the same results as `predict` and `update` row by row, bit for
+        bit. An outcome that is NaN or None is unknown: the row is predicted, and nothing is
+        learned. With `silence` or `hold`, each outcome is known right after its prediction and
+        learned at its deadline, where NaN is silence. `weights` are those of the outcomes, as in
+        `update`. All or nothing: an invalid row changes nothing, and if it is interrupted with
+        Ctrl-C, all rows are learned or none; `rounds` shows which.
         """
         self._check_writable()
         known = as_known(outcomes)
-        late = [shard.book for shard in self._shards.values() if len(shard.book.arrivals)]
-        if self._policy.has_deadlines or due is not None or (at is not None and late):
+        books = [shard.book for shard in self._shards.values()]
+        is_late = at is not None and any(len(book.arrivals) for book in books)
+        is_weighed = weights is not None or any(book.weighings >= 0.0 for book in books)
+        if self._policy.has_deadlines or due is not None or is_late or is_weighed:
             batch = self._batch(keys, scores, at, parents, len(known))
             ends = None if due is None else times_or_one(due, len(batch), "due")
+            shares = None if weights is None else as_weights(weights, len(known))
             played: Floats = all_or_nothing(
-                self._lock, self._mark, lambda: self._play(batch, known, None, at, None, ends)[0]
+                self._lock,
+                self._mark,
+                lambda: self._play(batch, known, None, at, None, ends, shares)[0][0],
             )
             return played
         if len(known) <= CHUNK:
@@ -414,20 +432,21 @@ class Fleet(Savable):
         outcomes: npt.ArrayLike,
         *,
         ids: Sequence[Id | None] | npt.NDArray[Any],
-        at: Times | None = None,
         parents: Keys | None = None,
+        at: Times | None = None,
         due: Times | None = None,
     ) -> tuple[Floats, npt.NDArray[np.str_]]:
         """Play a log of predictions and outcomes row by row; return predictions and answers.
 
-        A row with a score and no outcome (NaN) is a prediction that waits under its id, if it has
-        one. A row with an outcome and no score is the outcome of the id, whose key must be that of
-        the prediction. A row with both is predicted and learned at once, as in `run`. Bit for bit
-        what `predict` and `update` give row by row, wherever a log is cut into batches.
+        A row with a score and no outcome (NaN) is a prediction, which is pending under its id, if
+        it has one. A row with an outcome and no score is the outcome of the id, whose key must be
+        that of the prediction. A row with both is predicted and learned at once, as in `run`. The
+        results are those of `predict` and `update` row by row, bit for bit, however a log is split
+        into batches.
 
         The answers are "predicted" or those of `update`; an id that was used before is "used", and
-        its row changes nothing. The prediction of a row without one is NaN. With `silence` or
-        `hold` outcomes are learned at deadlines, which `due` may give row by row.
+        its row changes nothing. The prediction of a row without a score is NaN. With `silence` or
+        `hold`, outcomes are learned at deadlines, which `due` may give row by row.
 
         Examples
         --------
@@ -449,9 +468,9 @@ class Fleet(Savable):
                 f"row {int(empty.argmax())} has neither a score nor an outcome with its id"
             )
         ends = None if due is None else due_of(due, ~silent)
-        with self._lock:
-            predictions, answers = self._play(batch, known, names, at, None, ends)
-        return predictions, ANSWERS[answers]
+        with self._lock, uninterrupted:
+            told, answers = self._play(batch, known, names, at, None, ends)
+        return told[0], ANSWERS[answers]
 
     def _play(
         self,
@@ -461,30 +480,36 @@ class Fleet(Savable):
         at: Any,
         known: Floats | None,
         due: Floats | None,
+        weights: Floats | None = None,
+        *,
+        smooth: bool = False,
     ) -> tuple[Floats, npt.NDArray[np.uint8]]:
-        """Play the rows of a table; return predictions, and the numbers of the answers.
+        """Play the rows of a table; return columns of predictions, and the numbers of the answers.
 
-        `known` says when each outcome becomes known; without it that is at once.
+        The former are predictions, expected predictions and, with `smooth`, the estimates for
+        ranking. `known` has the times at which outcomes become known; without it, they are known at
+        once. `weights` are those of the outcomes.
         """
         if due is not None and not self._policy.has_deadlines:
             raise ValueError("due needs silence or hold: what is learned at the deadline?")
         if self._policy.silence is not None:
             self._policy.check_all_whole(outcomes)
         size = len(batch)
-        predictions, answers = np.empty(size), np.empty(size, dtype=np.uint8)
+        told, answers = np.empty((3 if smooth else 2, size)), np.empty(size, dtype=np.uint8)
         self._let_monitors_see()
         dealt = [(each, self._shards[each.shard]) for each in batch.dealt()]
         until = [self._times(each, shard, at, due) for each, shard in dealt]
         for (each, shard), (made, dues) in zip(dealt, until, strict=True):
-            own = len(each.rows.scores)
-            told, found = np.empty((2, own)), np.empty(own, dtype=np.uint8)
+            rows = len(each.rows.scores)
+            own, found = np.empty((len(told), rows)), np.empty(rows, dtype=np.uint8)
             table = Table(
                 None if names is None else taken(names, each.at), outcomes[each.at], made,
                 None if known is None else known[each.at], dues,
+                None if weights is None else weights[each.at],
             )  # fmt: skip
-            shard.play(each.rows, table, told, found)
-            predictions[each.at], answers[each.at] = told[0], found
-        return predictions, answers
+            shard.play(each.rows, table, own, found)
+            told[:, each.at], answers[each.at] = own, found
+        return told, answers
 
     def _times(
         self, each: Dealt, shard: Shard, at: Any, ends: Floats | None
@@ -544,10 +569,10 @@ class Fleet(Savable):
     # -- what waits -----------------------------------------------------------------------------
 
     def advance(self, now: Time) -> int:
-        """Let time pass: learn what is due by `now`; return how many outcomes that were.
+        """Advance the clock: learn what is due by `now`; return the number of outcomes learned.
 
-        Predictions and outcomes that say when they are, ``at=...``, do this by themselves, as does
-        a prediction where deadlines count predictions. An earlier time changes nothing.
+        Predictions and outcomes with a time, ``at=...``, also advance the clock, as does each
+        prediction if deadlines count predictions. An earlier time changes nothing.
 
         Examples
         --------
@@ -556,7 +581,7 @@ class Fleet(Savable):
         >>> _ = fleet.predict("x", 0.2, id="a", at=100), fleet.predict("y", 0.3, id="b", at=110)
         >>> fleet.update(1, id="a", at=120)                 # learned at 130
         'applied'
-        >>> fleet.advance(130), fleet.advance(140)          # at 140, nothing was heard of b: 0
+        >>> fleet.advance(130), fleet.advance(140)          # at 140, b has no outcome: 0
         (1, 1)
         """
         self._check_writable()
@@ -598,7 +623,7 @@ class Fleet(Savable):
 
     @property
     def monitors(self) -> FleetMonitors | None:
-        """What watches scores, predictions and keys, with ``monitor=True``; else None."""
+        """The monitors of scores, predictions and keys, None without ``monitor=True``."""
         is_watched = self._given["monitor"] not in (False, None)
         return FleetMonitors(self._shards, self._lock) if is_watched else None
 
@@ -631,9 +656,9 @@ class Fleet(Savable):
         self, keys: Keys, scores: npt.ArrayLike | None = None, *, parents: Keys | None = None
     ) -> Floats: ...
     def smooth(self, keys: Any, scores: Any = None, *, parents: Any = None) -> Any:
-        """Return the mixture's own estimate, to rank by, for one key or many; changes nothing.
+        """Return the mixture's estimate for ranking, for one key or many; changes nothing.
 
-        As fine as the scores are. Only what `predict` places on its grid has the guarantee.
+        It is as fine-grained as the scores. Only the predictions on the grid have the guarantee.
         """
         return self._look(keys, scores, parents, placed=False)
 
@@ -690,7 +715,7 @@ class Fleet(Savable):
 
     @property
     def pending(self) -> int:
-        """How many predictions wait for their outcomes."""
+        """The number of pending predictions."""
         return sum(len(shard.book) for shard in self._shards.values())
 
     def waiting(self) -> dict[Id, float]:
@@ -705,26 +730,26 @@ class Fleet(Savable):
 
     @property
     def expired(self) -> int:
-        """How many predictions with an id expired before their outcome came."""
+        """The number of predictions with an id that expired before their outcome arrived."""
         return sum(shard.book.expired for shard in self._shards.values())
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the keys take, their index included; predictions that wait are not."""
+        """The memory of the keys in bytes, including their index, without pending predictions."""
         return sum(shard.nbytes for shard in self._shards.values())
 
     def __len__(self) -> int:
-        """Return how many keys were predicted so far and not forgotten."""
+        """Return the number of keys."""
         return sum(len(shard.index) for shard in self._shards.values())
 
     @property
     def key_kind(self) -> str | None:
-        """What the keys are: "int" or "str"; None while there are none."""
+        """The type of the keys: "int" or "str", None while there are none."""
         kinds = (shard.index.kind for shard in self._shards.values())
         return next((kind for kind in kinds if kind is not None), None)
 
     def keys(self) -> npt.NDArray[Any]:
-        """Return all keys, shard by shard, in the order in which they came."""
+        """Return all keys, shard by shard, in order of appearance."""
         with self._lock:
             found = [shard.index.keys() for shard in self._shards.values() if len(shard.index)]
         return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
@@ -737,7 +762,7 @@ class Fleet(Savable):
             return self._find(key) is not None
 
     def __getitem__(self, key: Id) -> KnownKey:
-        """Return what is known of a key."""
+        """Return the state of a key."""
         with self._lock:
             found = self._find(key)
             if found is None:
@@ -748,15 +773,15 @@ class Fleet(Savable):
     def ranked(
         self, by: str = "trouble", count: int = 100, start: int = 0
     ) -> list[tuple[Id, KnownKey]]:
-        """Return the keys with the most of something and what is known of them, in this order.
+        """Return the top keys by some criterion, and their states, in this order.
 
         Parameters
         ----------
         by : {"trouble", "outcomes", "predictions"}
-            Trouble is how clearly a key differs from the whole: its offset, up or down, in standard
+            Trouble is how clearly a key differs from the whole: its absolute offset in standard
             deviations of the offset; 0 before its first outcome.
         count, start : int
-            How many, after the first `start`. Equals stand in the order in which they came.
+            How many, after the first `start`. Ties are in order of appearance.
 
         Examples
         --------
@@ -783,10 +808,10 @@ class Fleet(Savable):
     # -- forgetting -----------------------------------------------------------------------------
 
     def evict(self, idle: float | timedelta | str, now: Time | None = None) -> int:
-        """Forget the keys that were predicted last longer ago than `idle`; return how many.
+        """Remove keys whose last prediction is longer ago than `idle`; return how many.
 
-        In predictions of the key's shard, or in the time of ``predict(..., at=...)`` if `now` says
-        what time it is. A key that reappears starts over. What it taught the others stays.
+        `idle` is in predictions of the key's shard, or in the time of ``predict(..., at=...)`` if
+        `now` is given. A key that reappears starts over. What all keys share is not changed.
 
         Examples
         --------
@@ -801,7 +826,7 @@ class Fleet(Savable):
         time = None if now is None else time_of(now, "now")
         if span.is_time and time is None:
             raise ValueError(f"idle={idle!r} is a time, so now=... must say what time it is")
-        with self._lock:
+        with self._lock, uninterrupted:
             return sum(shard.evict(span.length, time) for shard in self._shards.values())
 
     def expire(self, *, older_than: int | None = None, before: Time | None = None) -> list[Id]:
@@ -812,14 +837,14 @@ class Fleet(Savable):
         Parameters
         ----------
         older_than : int, optional
-            Those made more than so many predictions of their shard ago.
+            Expire predictions made more than this number of predictions of their shard ago.
         before : number or date and time, optional
-            Those made with an earlier time, ``predict(..., at=...)``.
+            Expire predictions with an earlier time, ``predict(..., at=...)``.
         """
         self._check_writable()
         if (older_than is None) == (before is None):
             raise ValueError("expire() takes older_than, an integer, or before, a time")
-        with self._lock:
+        with self._lock, uninterrupted:
             shards = list(self._shards.values())
             if before is not None:
                 time = time_of(before, "before")
@@ -834,10 +859,10 @@ class Fleet(Savable):
     def forget_ids(self) -> int:
         """Forget all ids: pending predictions are dropped, and every id may be used again.
 
-        For a fleet that continues where ids are given by somebody else. Returns how many waited.
+        For a fleet that continues with ids from another source. Returns how many were pending.
         """
         self._check_writable()
-        with self._lock:
+        with self._lock, uninterrupted:
             return sum(shard.book.forget() for shard in self._shards.values())
 
     def _check_writable(self) -> None:
@@ -895,16 +920,20 @@ class Fleet(Savable):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return what `save` wrote; it continues exactly as that one would."""
+        """Load a fleet from a file written by `save`; it continues exactly as the saved one."""
         return cls._read(path, *file.load(path), copy=True)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, verify: bool = True) -> Self:
-        """Return what `save` wrote, read-only: keys are read from the file when asked for.
+        """Open a file written by `save` read-only, memory-mapped: keys are read when needed.
 
-        `expected`, `smooth` and what is known of keys take no memory of their own. The checksums of
-        the whole file are verified first, which reads it once; with ``verify=False`` only that of
-        the header is, and the fleet is there at once, however many keys it has.
+        `expected`, `smooth` and the states of keys take no memory of their own. The checksums of
+        the whole file are verified first, which reads it once; with ``verify=False``, only that of
+        the header is verified, and opening takes no time, however many keys there are.
+
+        A save replaces the file and does not affect an opened one. If another program writes to the
+        file meanwhile, results are undefined; if it is truncated, reading the missing part
+        terminates the process, as with every memory-mapped file.
         """
         return cls._read(path, *file.open_mapped(path, verify=verify), copy=False)
 
@@ -928,9 +957,9 @@ class Fleet(Savable):
             return b"".join(file.pieces(*self._written()))
 
     def frozen(self) -> Callable[[], bytes]:
-        """Return a function that gives `to_bytes` as of now, whenever and wherever it is called.
+        """Return a function that returns `to_bytes` as of now, whenever it is called.
 
-        What it keeps is a copy, so this fleet may go on meanwhile, in another thread too.
+        It keeps a copy, so this fleet may continue meanwhile, also in another thread.
         """
         with self._lock:
             settings, shards = self._written()
@@ -947,11 +976,11 @@ class Fleet(Savable):
 
     @classmethod
     def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
-        """Return what `to_bytes` saved; it continues exactly as that one would."""
+        """Restore a fleet from `to_bytes`; it continues exactly as the saved one."""
         return cls._read("the saved fleet", *file.load_bytes(blob), copy=True)
 
     def split(self, count: int) -> list[Self]:
-        """Return so many fleets, each with some of the shards; `merge` puts them together again.
+        """Return `count` fleets, each with some of the shards; `merge` combines them again.
 
         Each continues as this one would, bit for bit, with the keys of its shards.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 from calibrant._checks import describe
 from calibrant.fleet.fleet import Fleet
 from calibrant.fleet.log import Log
-from calibrant.recalibrate.frames import check_new_columns
+from calibrant.recalibrate.frames import check_new_columns, with_columns
 from calibrant.tables.frames import from_frame
 
 Frame = TypeVar("Frame")
@@ -30,6 +30,7 @@ def recalibrate_frame(
     after: float | timedelta | str | None = None,
     hold: float | timedelta | str | None = None,
     column: str = "calibrated",
+    smooth: str | None = None,
     fleet: Fleet | None = None,
 ) -> Frame:
     """Return a data frame with one more column: its scores, recalibrated row by row, key by key.
@@ -53,6 +54,8 @@ def recalibrate_frame(
         fleet, for the next frame.
     column : str
         What to call the new column.
+    smooth : str, optional
+        What to call a second new column: the estimates to rank and to decide by (`Fleet.smooth`).
     fleet : Fleet, optional
         One to go on with, instead of a fresh one of these arguments: for a frame a day.
 
@@ -64,8 +67,6 @@ def recalibrate_frame(
     >>> recalibrate_frame(frame, key="shop", score="score", outcome="sold").columns
     ['shop', 'score', 'sold', 'calibrated']
     """
-    import narwhals as nw  # noqa: PLC0415 - needed for data frames only
-
     if fleet is None:
         fleet = Fleet(seed, kind, silence=silence, after=after, hold=hold)
     elif not (silence is after is hold is None):
@@ -73,13 +74,14 @@ def recalibrate_frame(
     elif not isinstance(fleet, Fleet):
         raise ValueError(f"fleet must be a Fleet, got {describe(fleet)}")
     table = from_frame(frame, "data frame", empty=True)
-    check_new_columns(list(table.columns), column, None)
+    check_new_columns(list(table.columns), column, smooth)
     log = Log(
         fleet, key=key, score=score, outcome=outcome,
-        id=id, time=time, available=available, due=due,
+        id=id, time=time, available=available, due=due, smooth=smooth is not None,
     )  # fmt: skip
-    predicted = log.play(table).predictions
+    played = log.play(table)
     log.finish()
-    native: nw.DataFrame[Any] = nw.from_native(cast("Any", frame), eager_only=True)
-    series = nw.new_series(column, predicted, nw.Float64(), backend=native.implementation)
-    return cast("Frame", native.with_columns(series).to_native())
+    told = {column: played.predictions}
+    if smooth is not None and played.smooth is not None:
+        told[smooth] = played.smooth
+    return with_columns(frame, told)

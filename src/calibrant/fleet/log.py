@@ -37,6 +37,8 @@ class Log:
     With `id`, a row without an outcome waits under its id, and one without a score brings the
     outcome of its id; `answers` counts what became of the latter, of ids used twice and, once it is
     finished, of outcomes that became known after silence was learned.
+
+    With `smooth` the estimates for ranking are told, too.
     """
 
     def __init__(
@@ -52,15 +54,17 @@ class Log:
         positive: str | None = None,
         scale: str | None = None,
         id: str | None = None,  # noqa: A002
+        smooth: bool = False,
     ) -> None:
         if not fleet._policy.has_deadlines:
             if due is not None:
                 raise ValueError("due needs silence or hold: what is learned at the deadline?")
             if id is not None and available is not None:
                 raise ValueError(
-                    "id does not go with available: outcomes come by their ids, or by the clock"
+                    "id cannot be combined with available: outcomes come by id, or by the clock"
                 )
         self.fleet, self.key, self.outcome, self.id = fleet, key, outcome, id
+        self.smooth = smooth
         self.take = partial(
             take_scored, score=score, kind=fleet.kind, time=time, available=available, due=due,
             positive=positive, scale=scale, id=id, missing=id is not None,
@@ -84,14 +88,14 @@ class Log:
         books = [shard.book for shard in fleet._shards.values()]
         with fleet._lock:
             is_late = known is not None or any(len(book.arrivals) for book in books)
-            if names is None and not is_late and not fleet._policy.has_deadlines:
+            is_plain = names is None and not is_late and not fleet._policy.has_deadlines
+            if is_plain and not self.smooth:
                 predictions: Floats = fleet._run(batch, rows.outcomes).make()
-                judged = judged_at_once(rows, predictions, fleet.kind)
+                played = Played(predictions, rows, judged_at_once(rows, predictions, fleet.kind))
             else:
-                times = (made, known, due)
-                predictions, judged = self._play(books, batch, rows, names, times)
+                played = self._play(books, batch, rows, names, (made, known, due))
         self.time = time
-        return Played(predictions, rows, judged)
+        return played
 
     def _play(
         self,
@@ -100,12 +104,14 @@ class Log:
         rows: Scored,
         names: list[Id | None] | None,
         times: Times,
-    ) -> tuple[Floats, Judged]:
-        """Play rows one by one; return predictions, and what was settled meanwhile."""
+    ) -> Played:
+        """Play rows one by one."""
         try:
             for book in books:
                 book.collect()
-            predictions, numbers = self.fleet._play(batch, rows.outcomes, names, *times)
+            told, numbers = self.fleet._play(
+                batch, rows.outcomes, names, *times, smooth=self.smooth
+            )
             settled = [book.take_settled() for book in books]
         finally:
             for book in books:
@@ -113,7 +119,8 @@ class Log:
         answers = ANSWERS[numbers]
         self.answers.update(answers[np.isnan(rows.scores) | (answers == "used")].tolist())
         columns = ([getattr(each, name) for each in settled] for name in SETTLED)
-        return predictions, Judged(*map(np.concatenate, columns))
+        judged = Judged(*map(np.concatenate, columns))
+        return Played(told[0], rows, judged, told[2] if self.smooth else None)
 
     def _names(self, table: Table, rows: Scored) -> list[Id | None] | None:
         """Return the id of each row; refuse a row that has neither a score nor an outcome."""
@@ -139,11 +146,10 @@ class Log:
 
 def keys_in(table: Table, column: str) -> Keys:
     """Return the keys of all rows: integers, or text as it stands there."""
-    table.find("key", column)
-    raw: Any = table.columns[column]
+    cells = table.cells(column)
+    raw: Any = cells.raw
     if hasattr(raw, "null_count") and raw.dtype.is_integer() and not raw.null_count():
         return np.asarray(raw.to_numpy(), dtype=np.int64)
-    cells = table.cells(column)
     values = cells.values()
     for row, cell in enumerate(values):
         if is_empty(cell):

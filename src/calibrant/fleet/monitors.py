@@ -34,12 +34,11 @@ class KeyMiscalibration:
     key : int or str
         The key.
     evidence : float
-        How far the evidence is on its way to what names a key, as `Monitor.evidence`: from 1 on
-        the key is named.
+        The evidence relative to the threshold, as in `Monitor.evidence`: a key is listed from 1 on.
     bias : float
-        Mean of outcome minus prediction, since the evidence last changed its direction.
+        Mean of outcome minus prediction, since the evidence last changed direction.
     outcomes : int
-        How many outcomes that mean is of.
+        The number of outcomes in that mean.
 
     Examples
     --------
@@ -76,10 +75,10 @@ class FleetMonitor:
     """A monitor of all predictions of a fleet, and of each key.
 
     ``Fleet(monitor=True).monitors`` has one of the raw scores and one of the calibrated
-    predictions. While the null of `Monitor` holds, the chance that within n predictions an alarm
-    rings or any key is named is at most n / `every`, however many keys there are; keys whose
-    predictions are calibrated are named no more often when others are not. docs/monitor.md has the
-    proof.
+    predictions. While the null of `Monitor` holds, the probability that an alarm is raised or any
+    key is listed within n predictions is at most n / `every`, however many keys there are; keys
+    whose predictions are calibrated are listed no more often if others are not. The proof is in
+    docs/monitor.md.
 
     Examples
     --------
@@ -104,23 +103,23 @@ class FleetMonitor:
 
     @property
     def rounds(self) -> int:
-        """Predictions watched so far."""
+        """The number of predictions so far."""
         return sum(monitor.rounds for monitor in self.of_shards().values())
 
     @property
     def outcomes(self) -> int:
-        """Outcomes that keys were judged by so far."""
+        """The number of outcomes of keys so far."""
         with self._lock:
             return sum(watch.keys.rounds for _, watch in self._shards.values())
 
     @property
     def tolerance(self) -> float:
-        """How far off is near enough."""
+        """The tolerated miscalibration."""
         return next(iter(self.of_shards().values())).tolerance
 
     @property
     def false_alarm_probability(self) -> float:
-        """A bound on the chance that a calibrated key was ever named so far."""
+        """A bound on the probability that any calibrated key was ever listed so far."""
         one = next(iter(self.of_shards().values()))
         if one.alpha is not None:
             return min(WEIGHT * one.alpha * len(self._shards), 1.0)
@@ -143,7 +142,7 @@ class FleetMonitor:
 
     @property
     def evidence(self) -> float:
-        """How far the evidence is on its way to an alarm or to naming a key; 1 when it is there."""
+        """The evidence relative to the threshold of an alarm or of listing a key; 1 reaches it."""
         with self._lock:
             ways = [monitor.evidence for monitor in self.of_shards().values()]
             for _, watch in self._shards.values():
@@ -154,7 +153,7 @@ class FleetMonitor:
 
     @property
     def state(self) -> str:
-        """``"miscalibrated"`` while an episode lasts or a key is named, else ``"calibrated"``."""
+        """The state: "miscalibrated" while an episode is open or a key is listed."""
         return "miscalibrated" if self.evidence >= 1.0 else "calibrated"
 
     def miscalibrated_keys(
@@ -169,15 +168,15 @@ class FleetMonitor:
         Parameters
         ----------
         most : int, optional
-            At most so many.
+            The maximal number of keys.
         least : float, default 1.0
-            Keys with this evidence or more, in (0, 1]. Below 1 keys are suspects: the guarantee is
-            of 1.
+            The least evidence, in (0, 1]. With less than 1, keys are suspects, without the
+            guarantee.
         among : sequence of int or str, optional
-            Only these of the keys, in a time that does not depend on how many others there are.
+            Check only these keys, in a time that does not depend on the number of others.
 
-        Evidence counts up to 1,000 times what names a key. Among keys with as much, those with the
-        larger bias come first.
+        Evidence is limited to 1,000 times the threshold. Among keys with the same evidence, those
+        with the larger bias come first.
         """
         limit = None if most is None else check_integer("most", most, 0)
         check_real("least", least, 1e-6, 1.0)
@@ -242,8 +241,8 @@ def way_to(evidence: float, threshold: float) -> float:
 class FleetMonitors:
     """The monitors of a fleet, of raw scores and of calibrated predictions side by side.
 
-    Both see each outcome once, when it is learned, with the score and the expected prediction of
-    the time of prediction.
+    Both get each outcome once, when it is learned, with the score and the expected prediction at
+    the time of the prediction.
 
     Attributes
     ----------

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant._checks import Floats
 from calibrant._kernels.fleet.fleet import ShardKernel
 from calibrant._kernels.fleet.fleet_level import KEY, SCALING
 from calibrant._kernels.fleet.fleet_owned import MANY_OUTCOMES, OWN
 from calibrant._kernels.fleet.fleet_rounds import BUCKETS, OPENED, load_rounds, save_rounds
 from calibrant._kernels.fleet.keys import KeyIndex
-from calibrant._kernels.saved import floats
+from calibrant._kernels.saved import SLACK, floats
 from calibrant.fleet.shard import Shard
-from calibrant.rounds.saving import BOOK_PARTS, load_book, save_book, waiting_rounds
+from calibrant.rounds.saving import BOOK_PARTS, FURTHER_PARTS, load_book, save_book, waiting_rounds
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -94,8 +95,7 @@ def load_levels(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]], copy: bool
             raise ValueError(f"saved {name}_weights must be in [0, 1]")
         used = floats(arrays, f"{name}_used", size=BUCKETS, low=0.0, high=1.0)
         scaling = floats(arrays, f"{name}_scaling", size=SCALING)
-        if not 0.0 <= scaling[-1] <= 1.0:
-            raise ValueError(f"saved {name}_scaling must end with a weight in [0, 1]")
+        check_scaling(name, scaling, shard.kernel)
         level.load(keys, weights, used, scaling, copy or name == "root")
         level.owned.load(own, copy)
 
@@ -113,6 +113,21 @@ def own_of(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> npt.NDArray[np.
     if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != OWN.itemsize:
         raise ValueError(f"saved {name}_own must be {OWN.itemsize} bytes of each key in it")
     return rows.reshape(-1).view(OWN)
+
+
+def check_scaling(name: str, scaling: Floats, kernel: ShardKernel) -> None:
+    """Refuse a lag, a scaling of logits with its precision, and a weight that no rounds lead to."""
+    lag, slope, shift, squares, products, ones, weight = scaling.tolist()
+    if not 0.0 <= weight <= 1.0:
+        raise ValueError(f"saved {name}_scaling must end with a weight in [0, 1]")
+    if not 0.0 <= lag <= kernel.rounds or max(abs(slope), abs(shift)) > 1e6:
+        raise ValueError(f"saved {name}_scaling must be within reach of {kernel.rounds} rounds")
+    if not (
+        min(squares, ones) > 0.0
+        and max(squares, ones) <= 1e3 * (1.0 + kernel.learned)  # logits are below 50
+        and products * products <= squares * ones * (1.0 + SLACK)
+    ):
+        raise ValueError(f"saved {name}_scaling must have a precision that outcomes lead to")
 
 
 def check_own(own: npt.NDArray[np.void], keys: npt.NDArray[np.void]) -> None:
@@ -133,7 +148,7 @@ def check_keys(
 ) -> None:
     """Refuse keys that the predictions of a shard cannot have made."""
     if (keys["hash"] != hashes).any():
-        raise ValueError("saved keys must stand in the order of their index")
+        raise ValueError("saved keys must be in the order of their index")
     for name, most in (("made", kernel.rounds), ("learned", kernel.learned)):
         if keys[name].sum(dtype=np.int64) > most:
             raise ValueError(f"saved {name} of keys must be at most {most} in all")
@@ -151,7 +166,8 @@ def load_waiting(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.ND
         raise ValueError(f"saved waiting_rounds must be {OPENED.itemsize} bytes of each")
     opened = np.ascontiguousarray(rows).reshape(-1).view(OPENED)
     check_rounds(opened, shard)
-    book = {name: arrays[name] for name in BOOK_PARTS}
+    further = [name for name in FURTHER_PARTS if name in arrays]
+    book = {name: arrays[name] for name in (*BOOK_PARTS, *further)}
     for name, each in book.items():
         if each.dtype == np.uint8:
             book[name] = json.loads(each.tobytes())

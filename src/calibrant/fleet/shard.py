@@ -44,13 +44,14 @@ class Rows(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What a table says of its rows, besides keys and scores; None where nothing is said of it."""
+    """What a table has besides keys and scores; None for a column that it does not have."""
 
     names: list[Any] | None
     outcomes: Floats
     made: Floats | None  # when rows are predicted, or outcomes by id arrive
     known: Floats | None  # when outcomes become known, NaN for never
     dues: Floats | None  # when outcomes count
+    weights: Floats | None  # how much outcomes teach
 
 
 class Before(NamedTuple):
@@ -139,7 +140,7 @@ class Shard:
             book.is_timed = table.made is not None
         book.play(
             columns, None, table.names, table.outcomes, table.made, table.known, table.dues,
-            observes, told, answers,
+            observes, told, answers, None, table.weights,
         )  # fmt: skip
         if (answers == USED).any():
             # A row that was refused may have brought a key that nothing else asked for.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant._kernels.interrupts import uninterrupted
 from calibrant._kernels.saved import check_names, floats
 from calibrant._kernels.watch.key_evidence import KEY_CELL, LATE, KeyEvidence
 from calibrant.monitor.monitor import Monitor
@@ -48,13 +49,13 @@ class ShardWatch:
         return self.sides.raw._threshold
 
     def catch_up(self, behind: int = 0) -> None:
-        """Show the monitors of ranges what happened since, if more than so many steps did.
+        """Show the monitors of ranges the steps since, if they are more than so many.
 
         An interruption loses none of them, and shows none twice.
         """
         if self.keys.unseen_count > behind:
             numbers, (raw, expected, outcomes) = self.keys.unseen()
-            with self.sides.undone_if_stopped():
+            with uninterrupted, self.sides.undone_if_stopped():
                 self.sides.play_steps(numbers, raw, expected, outcomes, None)
                 self.keys.empty()
 

@@ -1,19 +1,28 @@
 """Is it still calibrated? An alarm that may be looked at every round.
 
-`Monitor` watches predictions and their outcomes. It rings once an episode, says in which range of
-predictions or in which group, in which direction and since when, and notices when the episode is
-over. How often it rings falsely is bounded, however often one looks: see docs/monitor.md.
-`gain_evidence` asks another question: whether recalibrated probabilities are better than the scores
-they came from. `SideBySide` is what ``Recalibrator(monitor=True)`` watches with.
+`Monitor` tests predictions against their outcomes. It raises one alarm per episode, with the range
+of predictions or the group, the direction and the onset, and detects when the episode is over. The
+rate of false alarms is bounded, however often one looks: see docs/monitor.md.
+`gain_evidence` tests whether recalibrated probabilities are better than the scores they were made
+from. `SideBySide` holds the monitors of ``Recalibrator(monitor=True)``.
 
-Read `monitor` (the rounds), `episodes` (what is found), `bands` (what is known of each range), then
-`arrivals` (outcomes that come late), `clock` (times) and `saving`.
+Read `monitor` (the rounds, and late outcomes), `episodes` (what is found), `bands` (the bias of
+each range), then `clock` (times) and `saving`.
 """
 
-from calibrant.monitor.bands import Band as Band
-from calibrant.monitor.episodes import Episode as Episode
-from calibrant.monitor.gain import gain_evidence as gain_evidence
-from calibrant.monitor.monitor import Monitor as Monitor
-from calibrant.monitor.numbers import NumberEpisode as NumberEpisode
-from calibrant.monitor.numbers import NumberMonitor as NumberMonitor
-from calibrant.monitor.side_by_side import SideBySide as SideBySide
+from calibrant.monitor.bands import Band
+from calibrant.monitor.episodes import Episode
+from calibrant.monitor.gain import gain_evidence
+from calibrant.monitor.monitor import Monitor
+from calibrant.monitor.numbers import NumberEpisode, NumberMonitor
+from calibrant.monitor.side_by_side import SideBySide
+
+__all__ = [
+    "Band",
+    "Episode",
+    "Monitor",
+    "NumberEpisode",
+    "NumberMonitor",
+    "SideBySide",
+    "gain_evidence",
+]

@@ -6,13 +6,13 @@ With x = y - p and a guess of x made before y is known, |x - guess| <= 1. For ea
     exp(lam sum(x - E x) - psi(lam) sum(x - guess)^2),   psi(lam) = -log(1 - lam) - lam
 
 is a supermartingale that starts at 1 (Fan, Grama & Liu 2015; Howard et al. 2021), and so is a
-mixture over rates. It passes 1 / alpha ever with probability at most alpha; where it does gives a
-bound on sum(x - E x) in terms of V = sum(x - guess)^2, at all times at once and whatever E x does.
+mixture over rates. The probability that it ever exceeds 1 / alpha is at most alpha; solving for
+sum(x - E x) gives a bound in terms of V = sum(x - guess)^2, at all times at once and for any E x.
 
-Where rounds wait, that holds for blocks instead of rounds. A block has as many rounds as wait, so
-that its outcomes are known when the block after the next begins: the blocks with an even number and
-those with an odd one are each such a sequence, if each is divided by the most rounds a block has.
-The two bounds, each with half of alpha, add up.
+If rounds are pending, this holds for blocks instead of rounds. A block has as many rounds as are
+pending, so that its outcomes are known when the block after the next begins: even and odd blocks
+each form such a sequence, if each is divided by the largest number of rounds in a block. The two
+bounds, each with half of alpha, add up.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Band(NamedTuple):
     >>> monitor = Monitor()
     >>> _ = monitor.run([0.5] * 400, [0, 1, 1, 1] * 100)
     >>> band = monitor.bands()[0]
-    >>> print(f"off by {band.bias:.2f}, {band.bias_low:.2f} to {band.bias_high:.2f}")
-    off by 0.25, 0.17 to 0.33
+    >>> print(f"bias {band.bias:.2f}, {band.bias_low:.2f} to {band.bias_high:.2f}")
+    bias 0.25, 0.17 to 0.33
     """
 
     low: float

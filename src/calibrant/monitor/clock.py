@@ -1,4 +1,4 @@
-"""The times of rounds: when outcomes become known, and enough to say when an episode began."""
+"""The times of rounds: enough of them to say when an episode began."""
 
 from __future__ import annotations
 
@@ -8,20 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant._checks import LONGEST, as_listed, check_same_length, describe
-from calibrant._times import times_of
 
 #: What a time is kept as. Dates are kept as their text.
 Time = str | int | float
 #: Rounds whose times are remembered; when they are more, every second one is forgotten.
 MARKS = 1024
-Integers = npt.NDArray[np.int64]
-NONE = np.empty(0, dtype=np.int64)
 
 
 def as_time(value: object, name: str = "at") -> Time:
@@ -112,55 +108,3 @@ class Clock:
         clock.every, clock.marks = saved["every"], list(zip(numbers, times, strict=True))
         clock.last = None if saved["last"] is None else as_time(saved["last"], "saved time")
         return clock
-
-
-class Arrivals(NamedTuple):
-    """Outcomes in the order in which they become known, and those that never do.
-
-    An outcome that becomes known when a prediction is made comes after it: clocks with coarse ticks
-    cannot say which was first.
-    """
-
-    after: Integers  # by row: how many predictions are made before its outcome is known
-    order: Integers
-    never: list[int]
-
-    @classmethod
-    def of(cls, times: Any, available: Any, rounds: int) -> Arrivals:
-        """Return the arrivals of outcomes that became `available` by the clock of `times`.
-
-        Never, where that is None, NaN or NaT.
-        """
-        if times is None:
-            raise ValueError("available needs times, by the same clock: when predictions were made")
-        made = times_of(times, rounds, "times", "predictions")
-        back = np.flatnonzero(np.diff(made) < 0.0)
-        if len(back):
-            raise ValueError(f"times must not decrease, they do at position {int(back[0]) + 1}")
-        if isinstance(available, np.ndarray) and available.dtype.kind in "fM":
-            never = np.isnan(available)
-            listed: Any = available
-        else:
-            listed = as_listed(available, "available", "when each outcome became known")
-            never = np.array([is_never(each) for each in listed], dtype=np.bool_)
-        check_same_length("available", len(listed), "predictions", rounds)
-        known, some = np.full(rounds, np.nan), np.flatnonzero(~never)
-        kept = listed[some] if isinstance(listed, np.ndarray) else [listed[row] for row in some]
-        known[some] = times_of(kept, len(some), "available", "outcomes")
-        early = known < made
-        if early.any():
-            row = int(early.argmax())
-            raise ValueError(f"available must not be before times, it is at position {row}")
-        after = np.searchsorted(made, known, side="right").astype(np.int64)
-        after = np.maximum(after, np.arange(1, rounds + 1))
-        order = np.lexsort((np.arange(rounds), known, after))
-        return cls(after, order[~never[order]], np.flatnonzero(never).tolist())
-
-
-#: Every outcome comes before the next prediction.
-IMMEDIATE = Arrivals(NONE, NONE, [])
-
-
-def is_never(time: object) -> bool:
-    """Whether a time stands for never: None, NaN or NaT."""
-    return time is None or (isinstance(time, float | np.generic) and bool(np.isnan(time)))

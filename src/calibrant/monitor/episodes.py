@@ -1,4 +1,4 @@
-"""An episode: a stretch of rounds in which predictions were not calibrated, and where."""
+"""An episode: a stretch of rounds in which predictions were miscalibrated, and where."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from calibrant._checks import Floats, Id
 from calibrant.monitor.bands import spread_of
 from calibrant.monitor.clock import Time
 
-#: Normal quantile of a 95 % interval.
+#: Normal quantile of a 95% interval.
 TWO_SIDED = 1.959963984540054
 
 
 @dataclass(frozen=True)
 class Episode:
-    """A stretch of rounds in which some predictions were off.
+    """A stretch of rounds in which some predictions were miscalibrated.
 
     Rounds are numbered from 0.
 
     Attributes
     ----------
     alarm : int
-        The last round that had been predicted when the alarm rang.
+        The last round that had been predicted when the alarm was raised.
     onset : int
-        The round in which it began, as far as the alarm's range or group shows.
+        The estimated first round of the episode.
     end : int or None
-        The last round that had been predicted when it was known to be over; None while it lasts.
+        The last round that had been predicted when the end was detected; None while it is open.
     low, high : float
-        The range of the predictions that were off: low <= p < high, and 1 belongs to the last.
+        The range of the miscalibrated predictions: low <= p < high; 1 belongs to the last range.
     group : int or str or None
-        The group that was off, or None if it is a range of all predictions.
+        The miscalibrated group, or None for a range of all predictions.
     bias : float
         Mean of outcome minus prediction in that range or group, from the onset to the alarm.
     bias_low, bias_high : float
-        A 95 % interval of it that takes the onset as known, so it is somewhat too narrow.
+        Its 95% interval, which treats the onset as known and so is somewhat too narrow.
     alarm_at, onset_at, end_at : str or int or float or None
-        When that was, if the monitor was given times; the time of the onset is the nearest that is
-        remembered.
+        Their times, if the monitor was given times; the time of the onset is the nearest one that
+        is remembered.
     recovered : int or None
-        The round since which predictions were calibrated again, as estimated at the end.
+        The estimated round since which predictions have been calibrated again.
     recovered_at : str or int or float or None
         Its time.
 
@@ -69,7 +69,7 @@ alarm in round 5,210.
 
     @property
     def direction(self) -> str:
-        """What was wrong with the predictions: "too low" or "too high"."""
+        """The direction of the miscalibration: "too low" or "too high"."""
         return "too low" if self.bias > 0 else "too high"
 
     @property
@@ -102,7 +102,7 @@ alarm in round 5,210.
 def interval_of(
     bias: float, visits: int, low: float, high: float, edges: Floats, ranges: Floats
 ) -> tuple[float, float]:
-    """Return a 95 % interval of a mean of that many visits to a range, from its spread so far."""
+    """Return a 95% interval of a mean of that many visits to a range, from its spread so far."""
     inside = (edges[:-1] >= low) & (edges[1:] <= high)
     n, V = float(ranges[inside, 0].sum()), float(spread_of(ranges[inside]).sum())
     half = TWO_SIDED * float(np.sqrt(V / max(n, 1.0) / max(visits, 1)))

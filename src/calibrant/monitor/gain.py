@@ -1,4 +1,4 @@
-"""Evidence that recalibrated probabilities are nearer the truth than the scores they came from."""
+"""Evidence that recalibrated probabilities are closer to the truth than their scores."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def gain_evidence(
 ) -> Floats:
     """Return the evidence against the scores that the calibrated probabilities won, round by round.
 
-    The null: in each round the chance of the event, given all that was known, is the score. Under
-    it, the product over rounds of the likelihood ratios of the calibrated probability to the score
-    is a martingale that starts at 1, if each probability was made before its outcome (Vovk, Petej &
-    Gammerman 2021): it ever reaches 1 / alpha with chance at most alpha. What is returned is its
-    natural logarithm. Below 0, the scores were the better ones so far.
+    The null: in each round, the probability of the event, given all that was known, is the score.
+    Under the null, the product over rounds of the likelihood ratios of the calibrated probability
+    to the score is a martingale that starts at 1, if each probability was made before its outcome
+    (Vovk, Petej & Gammerman 2021): the probability that it ever reaches 1 / alpha is at most alpha.
+    Its natural logarithm is returned. If it is below 0, the scores were better so far.
 
     Scores are first moved into [1e-6, 1 - 1e-6], and it is the moved score that is tested.
 
@@ -30,9 +30,9 @@ def gain_evidence(
     scores : array_like of shape (T,)
         A model's probabilities.
     calibrated : array_like of shape (T,)
-        What was made of them, each before its outcome was known.
+        The probabilities made from them, each before its outcome was known.
     outcomes : array_like of shape (T,)
-        What happened, in [0, 1].
+        The outcomes, in [0, 1].
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""The monitor: evidence against calibration, an alarm an episode."""
+"""The monitor: evidence against calibration, one alarm per episode."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple, SupportsFloat
+from typing import Any, Literal, NamedTuple, SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
@@ -22,18 +22,22 @@ from calibrant._checks import (
     check_same_length,
 )
 from calibrant._groups import WHOLE, numbered
+from calibrant._kernels.interrupts import uninterrupted
 from calibrant._kernels.rounds.settled import Steps
 from calibrant._kernels.watch.monitor import MonitorKernel
+from calibrant._times import times_of
 from calibrant.monitor.bands import Band, Curve, bands_of, curve_of
-from calibrant.monitor.clock import IMMEDIATE, Arrivals, Clock, Time, as_time, as_times
+from calibrant.monitor.clock import Clock, Time, as_time, as_times
 from calibrant.monitor.episodes import Episode, interval_of
 from calibrant.monitor.saving import loaded_past, saved_episode, saved_evidence
 from calibrant.saving import Savable
 
+Integers = npt.NDArray[np.int64]
+
 ALARM = 1
 #: Episodes that are remembered.
 MOST_EPISODES = 10_000
-NO_GROUPS = np.empty(0, dtype=np.int64)
+NO_GROUPS: Integers = np.empty(0, dtype=np.int64)
 NO_BLOCKS = np.empty(0, dtype=np.uint8)
 NO_EVIDENCE = np.empty(0)
 
@@ -46,36 +50,118 @@ class Mark(NamedTuple):
     episodes: list[Episode]
 
 
-class Monitor(Savable, MonitorKernel):
-    """Watch predictions and outcomes, and ring when they are no longer calibrated.
+class Arrivals(NamedTuple):
+    """Outcomes in the order in which they become known, and those that never do.
 
-    The null is that in every round the probability of the event, given what was known when it was
-    predicted, is within `tolerance` of the prediction. Rounds that wait for their outcomes together
-    may depend on one another in any way, and outcomes may come when they like, or never. Evidence
-    against the null is gathered in ranges of predictions of five sizes, and in groups. While it
-    holds, the probability of an alarm within n predictions is at most n / `every`, however often
-    one looks, and whatever the number of ranges and groups; docs/monitor.md has the proof, and says
-    what the alarm cannot see.
+    An outcome that becomes known at the time of a prediction counts as later, since clocks with
+    coarse ticks do not show which was first.
+
+    Attributes
+    ----------
+    after : array of int
+        By row, how many predictions are made before its outcome is known: the number of the first
+        row that may know it, or of all rows where none may.
+    order : array of int
+        The rows whose outcomes become known, first to last.
+    never : list of int
+        The others.
+    """
+
+    after: Integers
+    order: Integers
+    never: list[int]
+
+    @classmethod
+    def of(cls, times: Any, available: Any, rounds: int) -> Arrivals:
+        """Return the arrivals of outcomes that became `available` by the clock of `times`.
+
+        Never, where that is None, NaN or NaT.
+        """
+        if times is None:
+            raise ValueError("available needs times, by the same clock: when predictions were made")
+        if isinstance(available, np.ndarray) and available.dtype.kind in "fM":
+            never = np.isnan(available)
+            listed: Any = available
+        else:
+            listed = as_listed(available, "available", "when each outcome became known")
+            never = np.array([is_never(each) for each in listed], dtype=np.bool_)
+        check_same_length("available", len(listed), "predictions", rounds)
+        known, some = np.full(rounds, np.nan), np.flatnonzero(~never)
+        kept = listed[some] if isinstance(listed, np.ndarray) else [listed[row] for row in some]
+        known[some] = times_of(kept, len(some), "available", "outcomes")
+        return cls.at(times_of(times, rounds, "times", "predictions"), known)
+
+    @classmethod
+    def at(cls, made: Floats, known: Floats) -> Arrivals:
+        """Return the arrivals of outcomes by when predictions are made, and they known; NaN: never.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from calibrant.monitor.monitor import Arrivals
+        >>> arrivals = Arrivals.at(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.5, np.nan]))
+        >>> arrivals.after, arrivals.order, arrivals.waits
+        (array([3, 2, 3]), array([1, 0]), array([inf,  0., inf]))
+        """
+        back = np.flatnonzero(np.diff(made) < 0.0)
+        if len(back):
+            raise ValueError(f"times must not decrease, they do at position {int(back[0]) + 1}")
+        early = known < made
+        if early.any():
+            row = int(early.argmax())
+            raise ValueError(f"available must not be before times, it is at position {row}")
+        never = np.isnan(known)
+        after = np.searchsorted(made, known, side="right").astype(np.int64)
+        order = np.lexsort((np.arange(len(made)), known, after))
+        return cls(after, order[~never[order]], np.flatnonzero(never).tolist())
+
+    @property
+    def waits(self) -> Floats:
+        """How many others are predicted before each outcome is known; infinite for all that are."""
+        rounds = len(self.after)
+        return np.where(self.after < rounds, self.after - np.arange(rounds) - 1.0, np.inf)
+
+
+#: Every outcome comes before the next prediction.
+IMMEDIATE = Arrivals(NO_GROUPS, NO_GROUPS, [])
+
+
+def is_never(time: object) -> bool:
+    """Whether a time stands for never: None, NaN or NaT."""
+    return time is None or (isinstance(time, float | np.generic) and bool(np.isnan(time)))
+
+
+class Monitor(Savable, MonitorKernel):
+    """Monitor predictions and outcomes, and raise an alarm when they are no longer calibrated.
+
+    The null is that in every round, the probability of the event, given what was known when it was
+    predicted, is within `tolerance` of the prediction. Rounds that are pending at the same time may
+    depend on one another in any way, and outcomes may arrive at any time, or never. Evidence
+    against the null is collected in ranges of predictions of five sizes, and in groups. Under the
+    null, the probability of an alarm within n predictions is at most n / `every`, however often one
+    looks, and whatever the number of ranges and groups. See docs/monitor.md for the proof, and for
+    what cannot be detected.
 
     Parameters
     ----------
     every : int, default 1_000_000
-        At most one false alarm in so many rounds is to be expected, at least 100.
+        The number of rounds per expected false alarm, at least 100.
     tolerance : float, default 0.02
-        How far off is near enough, in [0, 0.5). With 0, any real model rings in the end.
+        The tolerated miscalibration, in [0, 0.5). With 0, any real model eventually raises an
+        alarm.
     alpha : float, optional
-        Instead of `every`: the probability of any false alarm, ever, in (0, 0.5].
+        Instead of `every`: the probability of any false alarm, at any time, in (0, 0.5].
     block : int, optional
-        Where nothing says when outcomes become known: those of one block, at most so many, do so
-        together, at its end. Rounds with the same `at` are a block; without times, each `block`
-        rounds are one. It costs power.
+        If it is unknown when outcomes become known: outcomes of a block, of at most this size,
+        become known together, at its end. Rounds with the same `at` are a block; without times,
+        each `block` rounds are one. It reduces power.
     ahead : int, default 1
-        How many rounds ahead predictions are made: as many wait for their outcomes.
+        How many rounds ahead predictions are made; this many are pending.
     patience : int, default 10_000
-        How many predictions may wait for their outcomes, at 64 bytes each. The oldest one too many
-        is dropped: its stakes are lost, which is safe and costs power.
+        The maximal number of pending predictions, at 64 bytes each. Beyond it, the oldest is
+        dropped and its stakes are lost, which is safe but reduces power.
     max_groups : int, default 10_000
-        How many groups `by` may name. A group takes 100 bytes.
+        The maximal number of groups in `by`. A group takes 100 bytes.
 
     Examples
     --------
@@ -151,7 +237,7 @@ class Monitor(Savable, MonitorKernel):
 
     @property
     def state(self) -> str:
-        """Whether an episode lasts ("miscalibrated") or not ("calibrated", as far as one sees)."""
+        """The state: "miscalibrated" while an episode is open, else "calibrated"."""
         return "miscalibrated" if self._open else "calibrated"
 
     @property
@@ -176,11 +262,18 @@ class Monitor(Savable, MonitorKernel):
         `at` is the round's time: a number, a date or text.
         """
         if by is None and at is None:
-            event = self._watch(prediction, outcome, WHOLE)
-            if event >= 0:
-                return self._note(event, None) if event else None
+            episode: Episode | Literal[False] | None = self._watch_alone(prediction, outcome)
+            if episode is not False:
+                return episode
         self._check(prediction, outcome)
         time = None if at is None else as_time(at)
+        with uninterrupted:
+            return self._update(prediction, outcome, by, time)
+
+    def _update(
+        self, prediction: SupportsFloat, outcome: SupportsFloat, by: Id | None, time: Time | None
+    ) -> Episode | None:
+        """Do what `update` does, with what was checked."""
         group = self._number(by)
         found: list[Episode] = []
         if self._in_block and time not in (None, self._clock.last):
@@ -219,7 +312,8 @@ class Monitor(Savable, MonitorKernel):
         outcomes: npt.ArrayLike,
         by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
         times: Sequence[Any] | npt.NDArray[Any] | None = None,
-        available: Sequence[Any] | npt.NDArray[Any] | None = None,
+        available: Sequence[Any] | npt.NDArray[Any] | Arrivals | None = None,
+        evidence: Floats | None = None,
     ) -> list[Episode]:
         """Take many rounds; return the episodes that begin or end in them.
 
@@ -236,7 +330,10 @@ class Monitor(Savable, MonitorKernel):
             When each prediction was made: numbers, dates or text.
         available : array_like of shape (T,), optional
             When each outcome became known, by the same clock; without it, before the next
-            prediction was made. None or NaN: never, and its outcome may be NaN.
+            prediction was made. None or NaN: never, and its outcome may be NaN. Or the `Arrivals`
+            themselves, without times.
+        evidence : array of float of shape (T,), optional
+            Takes the evidence after each round, as `trace` returns it.
 
         Examples
         --------
@@ -247,7 +344,64 @@ class Monitor(Savable, MonitorKernel):
         >>> monitor.rounds, monitor.pending
         (3, 0)
         """
-        return self._play(predictions, outcomes, by, times, available)
+        p = as_unit_series(predictions, "predictions")
+        coming = IMMEDIATE
+        if available is not None:
+            if self._given["block"]:
+                raise ValueError("available and block cannot be combined: give one of them")
+            coming = available if isinstance(available, Arrivals) else (
+                Arrivals.of(times, available, len(p))
+            )  # fmt: skip
+            outcomes = np.array(as_series(outcomes, "outcomes"), dtype=np.float64)
+            # Those that never come may be anything.
+            outcomes[[row for row in coming.never if row < len(outcomes)]] = 0.0
+        y = as_unit_series(outcomes, "outcomes")
+        check_same_length("predictions", len(p), "outcomes", len(y))
+        trace = NO_EVIDENCE if evidence is None else evidence
+        check_same_length("evidence", len(trace), "predictions", len(p) if len(trace) else 0)
+        moments = [] if times is None else as_times(times, len(p))
+        names = None
+        if by is not None:
+            names = as_listed(by, "by", "one group a round")
+            check_same_length("by", len(names), "predictions", len(p))
+        clock, before = self._clock, None
+        found: list[Episode] = []
+        try:
+            with uninterrupted:
+                self._begin()
+                marks = clock.every, clock.last, list(clock.marks)
+                before = self._get_state(), self.rounds, self._groups, list(self._episodes)
+            groups = NO_GROUPS if names is None else np.array(self._numbers(names), dtype=np.int64)
+            fresh = NO_BLOCKS
+            if self._given["block"] and moments:
+                changed = [a != b for a, b in pairwise([clock.last, *moments])]
+                fresh = np.array(changed, dtype=np.uint8)
+            asked, came, noted, first = 0, 0, 0, self.rounds
+            total = len(coming.order) if len(coming.after) else len(p)
+            while asked < len(p) or came < total or self._has_due:
+                last = clock.last
+                asked, came, event = self._run(
+                    p, y, groups, fresh, coming.after, coming.order, trace, asked, came
+                )
+                if moments:
+                    clock.note_all(first + noted, moments[noted:asked])
+                noted = asked
+                if event:
+                    self._note_into(found, event, moments[asked - 1] if moments and asked else last)
+            for row in coming.never:
+                self._drop(self._last_key - len(p) + 1 + row)
+        except BaseException:
+            if before is not None:
+                with uninterrupted:
+                    state, rounds, self._groups, self._episodes = before
+                    self._set_state(state, rounds)
+                    clock.every, clock.last, clock.marks = marks
+            raise
+        finally:
+            if before is not None:
+                self._finish()
+        trace /= self._threshold
+        return found
 
     def trace(
         self,
@@ -269,66 +423,8 @@ class Monitor(Savable, MonitorKernel):
         True
         """
         evidence = np.empty(len(as_series(predictions, "predictions")))
-        self._play(predictions, outcomes, by, times, available, evidence)
-        return evidence / self._threshold
-
-    def _play(
-        self,
-        predictions: npt.ArrayLike,
-        outcomes: npt.ArrayLike,
-        by: Any,
-        times: Any,
-        available: Any,
-        evidence: Floats = NO_EVIDENCE,
-    ) -> list[Episode]:
-        p = as_unit_series(predictions, "predictions")
-        coming = IMMEDIATE
-        if available is not None:
-            if self._given["block"]:
-                raise ValueError("available and block cannot be combined: give one of them")
-            coming = Arrivals.of(times, available, len(p))
-            outcomes = np.array(as_series(outcomes, "outcomes"), dtype=np.float64)
-            # Those that never come may be anything.
-            outcomes[[row for row in coming.never if row < len(outcomes)]] = 0.0
-        y = as_unit_series(outcomes, "outcomes")
-        check_same_length("predictions", len(p), "outcomes", len(y))
-        moments = [] if times is None else as_times(times, len(p))
-        names = None
-        if by is not None:
-            names = as_listed(by, "by", "one group a round")
-            check_same_length("by", len(names), "predictions", len(p))
-        self._begin()
-        clock = self._clock
-        before = self._get_state(), self.rounds, self._groups, list(self._episodes)
-        marks = clock.every, clock.last, list(clock.marks)
-        found: list[Episode] = []
-        try:
-            groups = NO_GROUPS if names is None else np.array(self._numbers(names), dtype=np.int64)
-            fresh = NO_BLOCKS
-            if self._given["block"] and moments:
-                changed = [a != b for a, b in pairwise([clock.last, *moments])]
-                fresh = np.array(changed, dtype=np.uint8)
-            asked, came, noted, first = 0, 0, 0, self.rounds
-            total = len(coming.order) if len(coming.after) else len(p)
-            while asked < len(p) or came < total or self._has_due:
-                last = clock.last
-                asked, came, event = self._run(
-                    p, y, groups, fresh, coming.after, coming.order, evidence, asked, came
-                )
-                clock.note_all(first + noted, moments[noted:asked])
-                noted = asked
-                if event:
-                    self._note_into(found, event, moments[asked - 1] if moments and asked else last)
-            for row in coming.never:
-                self._drop(self._last_key - len(p) + 1 + row)
-        except BaseException:
-            state, rounds, self._groups, self._episodes = before
-            self._set_state(state, rounds)
-            clock.every, clock.last, clock.marks = marks
-            raise
-        finally:
-            self._finish()
-        return found
+        self.run(predictions, outcomes, by, times, available, evidence)
+        return evidence
 
     # -- rounds of something that is watched -------------------------------------------------------
 
@@ -415,7 +511,7 @@ class Monitor(Savable, MonitorKernel):
         by: Id | None = None,
         at: Any = None,
     ) -> list[Episode]:
-        """Let a prediction wait for its outcome, which `settle` brings.
+        """Add a pending prediction, whose outcome is given by `settle`.
 
         Bets are placed now, by what is known now. Returns the episodes that begin or end.
 
@@ -433,19 +529,20 @@ class Monitor(Savable, MonitorKernel):
         if name in self._ids:
             raise ValueError(f"id {name!r} was predicted already and waits for its outcome")
         time = None if at is None else as_time(at)
-        group = self._number(by)
         found: list[Episode] = []
-        self._release_into(found, time)
-        if time is not None:
-            self._clock.note(self.rounds, time)
-        self._ids[name] = self._last_key + 1
-        if len(self._ids) > self._given["patience"]:
-            self._drop(self._ids.pop(next(iter(self._ids))))
-        self._note_into(found, self._ask(self._last_key + 1, float(prediction), group), time)
+        with uninterrupted:
+            group = self._number(by)
+            self._release_into(found, time)
+            if time is not None:
+                self._clock.note(self.rounds, time)
+            self._ids[name] = self._last_key + 1
+            if len(self._ids) > self._given["patience"]:
+                self._drop(self._ids.pop(next(iter(self._ids))))
+            self._note_into(found, self._ask(self._last_key + 1, float(prediction), group), time)
         return found
 
     def settle(self, id: Id, outcome: SupportsFloat | None, at: Any = None) -> list[Episode]:  # noqa: A002
-        """Bring the outcome of a prediction that waits; None if it will never come.
+        """Give the outcome of a pending prediction, None if it will never be known.
 
         `at` says when it came. Returns the episodes that begin or end.
         """
@@ -455,13 +552,14 @@ class Monitor(Savable, MonitorKernel):
         name = check_id(id)
         if name not in self._ids:
             raise ValueError(f"no prediction with id {name!r} waits for its outcome")
-        key = self._ids.pop(name)
         found: list[Episode] = []
-        if outcome is None:
-            self._drop(key)
-        else:
-            self._note_into(found, self._take(key, float(outcome)), time)
-            self._release_into(found, time)
+        with uninterrupted:
+            key = self._ids.pop(name)
+            if outcome is None:
+                self._drop(key)
+            else:
+                self._note_into(found, self._take(key, float(outcome)), time)
+                self._release_into(found, time)
         return found
 
     # -- what it saw -------------------------------------------------------------------------------
@@ -498,9 +596,10 @@ class Monitor(Savable, MonitorKernel):
 
     def reset(self) -> None:
         """Forget all evidence. Open episodes end here; the rounds go on counting."""
-        for group, recovered in self._open:
-            self._end_episode(group, self.rounds, self._clock.last, recovered)
-        super().reset()
+        with uninterrupted:
+            for group, recovered in self._open:
+                self._end_episode(group, self.rounds, self._clock.last, recovered)
+            super().reset()
 
     # -- groups, episodes, saving ------------------------------------------------------------------
 

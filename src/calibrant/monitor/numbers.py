@@ -1,8 +1,8 @@
 """The monitor for numbers: alarms when predicted distributions no longer hold.
 
 Five questions are asked of every outcome, each a bet on an event whose probability the distribution
-gives: did it fall outside the 90 % interval, outside the 50 % interval, below the median, below the
-5 % quantile, above the 95 % quantile? Each is watched by a `Monitor`, with a fifth of the false
+gives: did it fall outside the 90% interval, outside the 50% interval, below the median, below the
+5% quantile, above the 95% quantile? Each is watched by a `Monitor`, with a fifth of the false
 alarms.
 """
 
@@ -25,19 +25,19 @@ from calibrant.saving import Savable
 
 #: The probability of each event, and what it means if it comes too often, or too rarely.
 QUESTIONS: dict[str, tuple[float, str, str]] = {
-    "outside 90 %": (
+    "outside 90%": (
         0.1,
-        "90 % intervals have been too narrow",
-        "90 % intervals have been too wide",
+        "90% intervals have been too narrow",
+        "90% intervals have been too wide",
     ),
-    "outside 50 %": (
+    "outside 50%": (
         0.5,
-        "50 % intervals have been too narrow",
-        "50 % intervals have been too wide",
+        "50% intervals have been too narrow",
+        "50% intervals have been too wide",
     ),
     "below median": (0.5, "medians have been too high", "medians have been too low"),
-    "below 5 %": (0.05, "5 % quantiles have been too high", "5 % quantiles have been too low"),
-    "above 95 %": (0.05, "95 % quantiles have been too low", "95 % quantiles have been too high"),
+    "below 5%": (0.05, "5% quantiles have been too high", "5% quantiles have been too low"),
+    "above 95%": (0.05, "95% quantiles have been too low", "95% quantiles have been too high"),
 }
 LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 #: How the names of what the monitor of one question saves begin.
@@ -51,9 +51,16 @@ class NumberEpisode:
     Attributes
     ----------
     question : str
-        Which event came too often or too rarely: "outside 90 %", say.
+        Which event came too often or too rarely: "outside 90%", say.
     episode : Episode
         When it began, when it was noticed, and by how much its frequency differs.
+
+    Examples
+    --------
+    >>> from calibrant.monitor import Episode, NumberEpisode
+    >>> found = Episode(5_210, 5_003, None, 0.0, 1.0, None, 0.21, 0.15, 0.27)
+    >>> print(NumberEpisode("outside 90%", found))
+    Since round 5,003, 90% intervals have been too narrow: outside 90% came 31% of the time, ...
     """
 
     question: str
@@ -79,25 +86,26 @@ class NumberEpisode:
 
 
 class NumberMonitor(Savable):
-    """Watch predicted distributions and outcomes, and ring when they no longer hold.
+    """Monitor predicted distributions and outcomes, and raise an alarm when they do not agree.
 
-    The null is that in every round the chance of each event, given what was known when it was
-    predicted, is within `tolerance` of what the distribution says. While it holds, the chance of an
-    alarm within n rounds is at most n / `every`, however often one looks and however late outcomes
-    come: `docs/monitor.md` proves it for one event, and the five share it.
+    The null is that in every round, the probability of each event, given what was known when it was
+    predicted, is within `tolerance` of its probability under the distribution. Under the null, the
+    probability of an alarm within n rounds is at most n / `every`, however often one looks and
+    however late outcomes are: `docs/monitor.md` has the proof for one event, and the five share the
+    false alarms.
     ``NumberRecalibrator(monitor=True).monitors`` is one: it bets when a number is predicted.
 
     Parameters
     ----------
     every : int, default 1_000_000
-        At most one false alarm in so many rounds is to be expected.
+        The number of rounds per expected false alarm.
     tolerance : float, default 0.02
-        How far off a frequency may be.
+        The tolerated error of a frequency.
     patience : int, default 10_000
-        How many predictions may wait for their outcomes, at 320 bytes each; the oldest one too many
-        is dropped, which is safe and costs power.
+        The maximal number of pending predictions, at 320 bytes each; beyond it, the oldest is
+        dropped, which is safe but reduces power.
     max_groups : int, default 10_000
-        How many groups `by` may name.
+        The maximal number of groups in `by`.
 
     Examples
     --------
@@ -109,7 +117,7 @@ class NumberMonitor(Savable):
     >>> monitor = NumberMonitor()
     >>> first = monitor.run(quantiles, levels, y)[0]
     >>> print(first)
-    Since round 2,985, 90 % intervals have been too narrow: outside 90 % came 42% of the time, not
+    Since round 2,985, 90% intervals have been too narrow: outside 90% came 42% of the time, not
     10%; alarm in round 3,037.
     >>> monitor.state
     'miscalibrated'
@@ -145,8 +153,13 @@ class NumberMonitor(Savable):
         return self.monitors["below median"].rounds
 
     @property
+    def _last_key(self) -> int:
+        """The number of the last prediction that was seen."""
+        return self.monitors["below median"]._last_key
+
+    @property
     def state(self) -> str:
-        """Whether an episode lasts ("miscalibrated") or not ("calibrated", as far as one sees)."""
+        """The state: "miscalibrated" while an episode is open, else "calibrated"."""
         states = {monitor.state for monitor in self.monitors.values()}
         return "miscalibrated" if "miscalibrated" in states else "calibrated"
 
@@ -276,11 +289,11 @@ def events_of(quantiles: Floats, y: Floats) -> dict[str, Floats]:
     below = np.where(quantiles == y[:, None], LEVELS, y[:, None] < quantiles)
     low, low_half, half, high_half, high = below.T
     events = {
-        "outside 90 %": low + 1.0 - high,
-        "outside 50 %": low_half + 1.0 - high_half,
+        "outside 90%": low + 1.0 - high,
+        "outside 50%": low_half + 1.0 - high_half,
         "below median": half,
-        "below 5 %": low,
-        "above 95 %": 1.0 - high,
+        "below 5%": low,
+        "above 95%": 1.0 - high,
     }
     is_known = np.isfinite(y)
     return {question: np.where(is_known, each, y) for question, each in events.items()}

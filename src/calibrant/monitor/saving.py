@@ -15,6 +15,7 @@ from calibrant._kernels.watch.monitor import (
     FEWEST_UNSEEN,
     FIRST_GROUP,
     FIRST_POT_OF_GROUP,
+    LATE_RECOVERY,
     MOST_RECOVERY,
     MOST_UNSEEN,
     MOST_WHOLE,
@@ -41,11 +42,15 @@ ARRAYS = (
     "held_keys", "held_rounds", "held_outcomes", "open_counts", "open_sums", "groups_fresh",
 )  # fmt: skip
 #: How far R may be off the sum of its parts, as a share of the threshold: it rounds at its peak.
-SLACK = 1e-6
+#: Thresholds are powers of ten, so that no whole number lies on the edge, from where rounding leads
+#: across.
+SLACK = 7e-7
 #: No evidence is larger.
 MOST = 1e30
 #: The logit is shifted by at most 2 for recovery, and a key is a number of rounds.
 MOST_MARGIN, MOST_KEY = 10.0, 2**62
+#: They are counted as doubles, too.
+MOST_ROUNDS = 2**53
 #: The code of a stake that was all there was.
 WHOLE = 255
 OPEN_SIZE = OPEN.itemsize // 8
@@ -71,6 +76,8 @@ def loaded_past(
     state: Mapping[str, Any], rounds: int, given: Mapping[str, Any], threshold: float
 ) -> Past:
     """Return what a monitor with these arguments saved, or raise ValueError."""
+    if rounds > MOST_ROUNDS:
+        raise ValueError(f"saved rounds must be at most {MOST_ROUNDS}")
     parts = dict(state)
     groups = [check_id(name, "saved group") for name in parts.pop("groups")]
     if len(set(groups)) < len(groups) or len(groups) > given["max_groups"]:
@@ -113,7 +120,7 @@ def checked_evidence(
     check_names(state, {*NUMBERS, *ARRAYS})
     size = FIRST_GROUP + groups
     restarted = integer(state, "restarted", low=0, high=rounds)
-    key = integer(state, "key", low=-1, high=MOST_KEY)
+    key = integer(state, "key", low=-1, high=MOST_KEY // 2)  # there are more to come
     opened = _opened(state, size, rounds, key)
     cells = _cells(floats(state, "cells", size=size * CELL_SIZE), rounds - restarted)
     slopes = floats(state, "slopes", size=SLOPE_COUNT, low=0.0, high=MOST)
@@ -126,6 +133,7 @@ def checked_evidence(
         raise ValueError("saved R must be what the saved bets add up to")
     if (threshold <= R) != (len(opened) > 0):
         raise ValueError("saved R must have reached the threshold in an episode, and only there")
+    waiting = _waiting(state, rounds, groups, key, given)
     fresh = _integers(state, "groups_fresh", groups)
     if (fresh < 0).any() or (fresh > key + 1).any():
         raise ValueError("saved stakes on groups must be void up to a key that was given")
@@ -133,11 +141,11 @@ def checked_evidence(
         "R": R, "restarted": restarted, "opened": opened, "key": key, "groups_fresh": fresh,
         "counted": integer(state, "counted", low=0, high=key + 1),
         "fresh": integer(state, "fresh", low=0, high=key + 1),
-        "escrow": number(state, "escrow", low=-SLACK * threshold, high=MOST),
+        "escrow": number(state, "escrow", low=-1e-6 * threshold, high=MOST),
         "began": integer(state, "began", low=0, high=rounds - restarted),
         "lane": integer(state, "lane", low=0, high=1),
-        **_waiting(state, rounds, groups, key, given),
-        "cells": cells, "edges": _edges(state), "ranges": _ranges(state, rounds),
+        **waiting, "cells": cells, "edges": _edges(state),
+        "ranges": _ranges(state, rounds - len(waiting["waiting"])),
         "slopes": slopes, "sketch": _sketch(state, rounds), "pots": pots,
     }  # fmt: skip
 
@@ -151,14 +159,15 @@ def _opened(state: Mapping[str, Any], cells: int, rounds: int, key: int) -> npt.
     opened.view(np.float64).reshape(-1, OPEN_SIZE)[:, OPEN_COUNTS:] = sums.reshape(
         -1, OPEN_SIZE - OPEN_COUNTS
     )
+    D = np.clip(opened["D"], 1.0, max(rounds, 1))  # whether it is within, is checked below
     most = {
         "named": (0, cells - 1), "direction": (0, 1), "fresh": (0, key + 1),
         "recovered": (0, rounds), "seen": (0, rounds), "asked": (0, rounds),
         "credit": (1, 2**32),
         "most_unseen": (FEWEST_UNSEEN, max(MOST_UNSEEN * (rounds + 1), FEWEST_UNSEEN)),
         "waiting": (0, rounds), "margin": (1 / MOST_MARGIN, MOST_MARGIN),
-        "L": (0.0, MOST_RECOVERY - 1e-9), "loss": (0.0, 1.0), "D": (1.0, MOST_KEY),
-        "escrow": (-1.0, MOST), "W": (0.0, np.finfo(float).max),
+        "L": (0.0, _most_recovery(D)), "loss": (0.0, 1.0), "D": (1.0, max(rounds, 1)),
+        "escrow": (-1.0, MOST), "W": (0.0, MOST),
     }  # fmt: skip
     for name, (low, high) in most.items():
         if not ((opened[name] >= low) & (opened[name] <= high)).all():
@@ -167,6 +176,11 @@ def _opened(state: Mapping[str, Any], cells: int, rounds: int, key: int) -> npt.
     if len(set(named.tolist())) < len(named) or (len(named) > 1 and named.min() < FIRST_GROUP):
         raise ValueError("saved open episodes must be one of a range, or of groups that differ")
     return opened
+
+
+def _most_recovery(D: Floats) -> Floats:
+    """Return what ends an episode where so many rounds wait: D may have fallen since."""
+    return np.maximum(MOST_RECOVERY - 1e-9, 2.0 * LATE_RECOVERY * D)
 
 
 def _weighed(cells: npt.NDArray[np.void], slopes: Floats, pots: npt.NDArray[np.void]) -> float:
@@ -184,11 +198,11 @@ def _pots(state: Mapping[str, Any], count: int) -> npt.NDArray[np.void]:
     if len(values) not in (0, count * POT_SIZE):
         raise ValueError(f"saved pots must be none or {count}")
     rows = values.reshape(-1, POT_SIZE)
+    if (rows[:, 17:] > MOST_KEY).any() or (rows[:, 17:] < 0).any() or (rows[:, 16] < 1).any():
+        raise ValueError("saved pots must count the rounds that waited")
     pots = np.zeros(len(rows), dtype=POT)
     pots["cash"], pots["loss"] = rows[:, :8], rows[:, 8:16]
     pots["D"], pots["open"], pots["asked"] = rows[:, 16], rows[:, 17], rows[:, 18]
-    if (rows[:, 17:] > MOST_KEY).any() or (rows[:, 17:] < 0).any() or (pots["D"] < 1).any():
-        raise ValueError("saved pots must count the rounds that waited")
     if (pots["loss"] > 1).any():
         raise ValueError("saved losses must be at most all")
     return pots
@@ -281,7 +295,7 @@ def _ranges(state: Mapping[str, Any], rounds: int) -> Floats:
     rows = ranges.reshape(-1, RANGE_SIZE)
     n, most, blocks, slack = rows[:, 0], rows[:, 5], rows[:, 6], 1 + 1e-6
     if (n != np.floor(n)).any() or n.sum() > rounds:
-        raise ValueError("saved ranges must count at most the saved rounds")
+        raise ValueError("saved ranges must count at most the saved rounds that do not wait")
     if (rows[:, :9] < 0).any() or (rows[:, 1:6] > n[:, None] * slack).any():
         raise ValueError("saved ranges must hold at most 1 a round")
     count, total, guess = rows[:, 7:9], rows[:, 9:11], rows[:, 11:]

@@ -1,4 +1,4 @@
-"""How a monitor is asked for, where another object makes it: ``Recalibrator(monitor=...)``."""
+"""The argument `monitor` of other classes, as in ``Recalibrator(monitor=...)``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ALLOWED = ("every", "tolerance", "alpha", "block")
 
 
 def settings_of(monitor: object, allowed: tuple[str, ...] = ALLOWED) -> dict[str, Any] | None:
-    """Return the arguments of the monitor that is asked for, None if none is.
+    """Return the arguments of the requested monitor, None if there is none.
 
     True stands for those that `Monitor()` has; others are given as a dict, or as a Monitor that has
     them, which is not used itself.

@@ -1,4 +1,4 @@
-"""A model's scores and what is made of them, watched side by side."""
+"""A model's scores and the predictions made from them, monitored side by side."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_GAIN = 1e18
 class SideBySide:
     """Two monitors of the same rounds: one of the raw scores, one of the calibrated predictions.
 
-    ``Recalibrator(monitor=True).monitors`` is one. Both see each round when it is predicted, and
+    ``Recalibrator(monitor=True).monitors`` is one. Both get each round when it is predicted, and
     its outcome when that is learned.
 
     Attributes
@@ -34,9 +34,9 @@ class SideBySide:
     calibrated : Monitor
         Of the predictions.
     gain_evidence : float
-        What `gain_evidence` ends with: the logarithm of what one would own who began with 1 and bet
-        on the predictions at the odds of the scores. Above log(1 / alpha), the scores are refuted
-        at level alpha, and recalibration helps; below 0, the scores were the better ones so far.
+        The last value of `gain_evidence`: the logarithm of the wealth of a bettor who starts with 1
+        and bets on the predictions at the odds of the scores. Above log(1 / alpha), the scores are
+        rejected at level alpha, and recalibration helps; below 0, the scores were better so far.
 
     Examples
     --------
@@ -70,6 +70,11 @@ class SideBySide:
             f"<{self.raw.rounds:,} rounds: raw scores {self.raw.state}, "
             f"calibrated predictions {self.calibrated.state}>"
         )
+
+    @property
+    def _last_key(self) -> int:
+        """The number of the last prediction that was seen."""
+        return self.raw._last_key
 
     def run(
         self, scores: Floats, predictions: Floats, outcomes: Floats,
@@ -164,3 +169,11 @@ class SideBySide:
             parts = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
             getattr(self, name)._load(parts.pop("rounds"), parts)
         self.gain_evidence = number(state, "gain", low=-MOST_GAIN, high=MOST_GAIN)
+
+    def check_rounds(self, rounds: int) -> None:
+        """Refuse monitors, just loaded, that have seen what was not predicted in so many rounds."""
+        both = (self.raw, self.calibrated)
+        if self.raw.rounds != self.calibrated.rounds or any(
+            each.rounds > rounds or each._last_key >= rounds for each in both
+        ):
+            raise ValueError("the saved monitors must have seen rounds that were predicted")

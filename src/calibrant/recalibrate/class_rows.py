@@ -8,15 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import Floats, Id
+from calibrant._checks import SUM_TOLERANCE, Floats, Id
 from calibrant.recalibrate.multiclass import MulticlassRecalibrator
-from calibrant.recalibrate.rows import deadlines
 from calibrant.tables import Table
 from calibrant.tables.cells import Clock
+from calibrant.tables.roles import rounding
 from calibrant.tables.scored import take_groups
-
-#: How far the sum of a row may be from one.
-TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,23 +76,26 @@ def take_classes(
     (['cat', 'dog'], ['cat', None])
     """
     columns = class_columns(list(table.columns), scores)
-    parts = {"outcome": outcome, "time": time, "available": available, "due": due, "group": by}
-    for part, name in [*(("score", name) for name in columns.values()), *parts.items()]:
-        if name is not None:
-            table.find(part, name)
     if available is not None and time is None:
         raise ValueError("available needs time: a label is late for predictions made before it")
     if due is not None and time is None:
         raise ValueError("due needs time: a deadline is later than its prediction")
-    bounds: dict[str, Any] = {"low": 0.0, "high": 1.0} if kind == "probability" else {}
-    p = np.column_stack([table.cells(name).numbers(**bounds) for name in columns.values()])
-    if kind == "probability":
-        wrong = np.abs(p.sum(axis=1) - 1.0) > TOLERANCE
+    cells = [table.cells(name) for name in columns.values()]
+    is_probability = kind == "probability"
+    p = np.column_stack(
+        [each.probabilities() if is_probability else each.numbers() for each in cells]
+    )
+    if is_probability:
+        wrong = np.abs(p.sum(axis=1) - 1.0) > rounding(len(columns))
         if wrong.any():
             row = int(wrong.argmax())
             raise table.cells(next(iter(columns.values()))).refusal(
-                row, f"the scores of a row must sum to one, got {p[row].sum():.6g}"
+                row,
+                "the scores of a row must sum to one, except for rounding to two decimals, got "
+                f"{p[row].sum():.6g}",
             )
+        rounded = np.abs(p.sum(axis=1) - 1.0) > SUM_TOLERANCE
+        p[rounded] /= p[rounded].sum(axis=1, keepdims=True)
     labels = labels_in(table, outcome, list(columns))
     clock, known, end = (
         None if name is None else table.cells(name).clock() for name in (time, available, due)
@@ -118,7 +118,9 @@ def labels_in(table: Table, column: str, labels: Sequence[str]) -> list[Id | Non
             found.append(text)
         else:
             shown = ", ".join(map(repr, labels[:10]))
-            raise cells.refusal(row, f"the label must be one of {shown}, got {text!r}")
+            starts = [name.removesuffix(text) for name in labels if name.endswith(text)]
+            hint = f"; it is a label with the columns {starts[0] + '*'!r}" if starts else ""
+            raise cells.refusal(row, f"the label must be one of {shown}, got {text!r}{hint}")
     return found
 
 
@@ -146,12 +148,11 @@ def recalibrate_classes(
     clock, known, due = (
         None if each is None else each.ticks for each in (rows.clock, rows.available, rows.due)
     )
-    _, outcomes = recalibrator._play_table(
+    _, outcomes, made, dues = recalibrator._play_table(
         rows.scores, recalibrator._rule.columns_of(rows.labels, missing=True), rows.groups,
         at=clock, known=known, due=due, ids=ids,
         is_dated=rows.clock is not None and rows.clock.sort != "numbers", opened=opened,
     )  # fmt: skip
-    made, dues = deadlines(recalibrator, rows)
     if dues is not None and len(made):
         outcomes[dues >= made[-1] if clock is not None else dues > len(made)] = np.nan
     return recalibrator._rule.answers(opened), outcomes

@@ -1,4 +1,4 @@
-"""What is predicted of a number: quantiles at some levels, and all that follows from them."""
+"""The predictive distribution of a number: quantiles at some levels, and what follows from them."""
 
 from __future__ import annotations
 
@@ -24,19 +24,18 @@ from calibrant.measures.quantile_functions import (
 class Distribution:
     """A predictive distribution of a number, or of each of many.
 
-    Given by quantiles at some levels, it is straight in the logit of the level between them and
-    beyond, where the tails are exponential. A quantile may be infinite: `docs/numbers.md` says
-    when. Of many numbers, every method returns one value a row, and rows are distributions by
-    themselves.
+    It is given by quantiles at some levels, and linear in the logit of the level between and beyond
+    them, so that the tails are exponential. A quantile may be infinite, see `docs/numbers.md`. For
+    many numbers, every method returns one value per row, and rows are distributions themselves.
 
     Parameters
     ----------
     levels : sequence of float
         Two or more, increasing, inside (0, 1).
     quantiles : array
-        One a level, or a row of them for each number; they must not cross.
+        One per level, or a row of them for each number; they must not cross.
     seed : int or sequence of int, default 0
-        For `sample`, where it is given none.
+        The default seed of `sample`.
 
     Examples
     --------
@@ -91,7 +90,7 @@ class Distribution:
         return self._plain(found[..., 0] if wanted.ndim == 0 else found)
 
     def interval(self, coverage: float = 0.9) -> tuple[Any, Any]:
-        """Return the ends of the central interval that should hold so much of all outcomes."""
+        """Return the ends of the central interval with this coverage."""
         inside = check_real("coverage", coverage, 0.0, 1.0)
         if not 0.0 < inside < 1.0:
             raise ValueError(f"coverage must be inside (0, 1), got {inside!r}")
@@ -115,7 +114,7 @@ class Distribution:
 
     @property
     def mean(self) -> Any:
-        """The mean of what is finite."""
+        """The mean, of the finite part."""
         return self._plain(mean_of(self._levels, self._values))
 
     def crps(self, outcome: npt.ArrayLike) -> Any:
@@ -172,10 +171,10 @@ class Distribution:
         if self.is_many:
             return f"<{len(self)} distributions at {len(self._levels)} levels>"
         low, high = self.interval(0.9)
-        return f"<distribution: median {self.median:.6g}, 90 % in [{low:.6g}, {high:.6g}]>"
+        return f"<distribution: median {self.median:.6g}, 90% in [{low:.6g}, {high:.6g}]>"
 
     def _plain(self, found: Floats) -> Any:
-        """Return a number of one distribution as Python's own."""
+        """Return a number of one distribution as a Python float."""
         return float(found) if np.ndim(found) == 0 else found
 
 

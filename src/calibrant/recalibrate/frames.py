@@ -1,4 +1,4 @@
-"""A data frame in, the same frame with calibrated probabilities out."""
+"""Recalibrate a data frame: return it with a column of calibrated probabilities."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def recalibrate_frame(
 ) -> Frame:
     """Return a data frame with one more column: its scores, recalibrated row by row.
 
-    With `scores` in place of `score`, outcomes are the names of classes, and the new columns are
-    their probabilities, ``calibrated_`` and the name: `MulticlassRecalibrator`.
+    With `scores` instead of `score`, outcomes are the names of classes, and the new columns are
+    their probabilities, ``calibrated_`` and the name, from a `MulticlassRecalibrator`.
 
-    With `forecast` in place of `score`, outcomes are numbers, and the new columns are quantiles, a
-    column a level: q05, q25, q50, q75 and q95.
+    With `forecast` instead of `score`, outcomes are numbers, and the new columns are quantiles, one
+    column per level: q05, q25, q50, q75 and q95.
 
     Each row's probability is made from outcomes that were known by then: without `available`,
     those of all rows above; with it, those available at a time strictly before the row's own.
@@ -60,59 +60,60 @@ def recalibrate_frame(
     Parameters
     ----------
     frame : data frame
-        Of pandas, polars, pyarrow or whatever eager frame narwhals knows. Rows are rounds, first
-        to last. It is not changed.
+        A pandas, polars or pyarrow frame, or any other eager frame that narwhals supports. Rows are
+        rounds, in order. It is not changed.
     score, outcome : str
         The columns of the model's scores and of the outcomes: numbers or booleans, an outcome in
-        [0, 1]. Where the outcome is missing the row is predicted and nothing is learned.
+        [0, 1]. If the outcome is missing, the row is predicted and nothing is learned.
     id : str, optional
-        A column that names each row; a name that comes twice is refused.
+        A column of unique ids; a duplicate is refused.
     time : str, optional
         When each row is predicted: numbers, or dates and times. Must not run backwards.
     available : str, optional
-        When each outcome became known, by the same clock; missing for never. Asks for `time`.
+        When each outcome became known, on the same clock; missing for never. Needs `time`.
     due : str, optional
-        Each row's deadline, by the same clock, with `silence` or `hold`. Asks for `time`.
+        Each row's deadline, on the same clock, with `silence` or `hold`. Needs `time`.
     by : str, optional
-        A column of groups, text or integers, each recalibrated by itself once it has evidence.
+        A column of groups, text or integers, each recalibrated separately once there is evidence.
     scores : str or sequence of str, optional
-        The columns of several classes, in place of `score`: their names, or ``"p_*"`` for all that
-        begin so, whose classes are what follows. Missing outcomes are not known, and `silence` is
-        the name of a class. `positive` and `smooth` do not go with it.
+        The columns of several classes, instead of `score`: their names, or ``"p_*"`` for all that
+        start with ``p_``, where the rest of a name is the class. Missing outcomes are unknown, and
+        `silence` is the name of a class. Cannot be combined with `positive` and `smooth`.
     forecast : str, optional
-        The column of a model's forecasts of a number, in place of `score`; missing where there is
-        none. Only `outcome`, `id`, `time`, `available`, `by`, `hold`, `levels` and
-        `recalibrator`, a `NumberRecalibrator`, go with it.
+        The column of a model's forecasts of a number, instead of `score`; may have missing values.
+        Can only be combined with `outcome`, `id`, `time`, `available`, `by`, `hold`, `levels` and
+        `recalibrator`, a `NumberRecalibrator`.
     positive : str, int, float or bool, optional
-        The outcome that counts as 1, where every other value is 0: ``"fraud"``, say.
+        The outcome that counts as 1, such as ``"fraud"``; every other value is 0.
     kind, seed, silence, after, hold
         As in `Recalibrator`.
     column : str
-        What to call the new column.
+        The name of the new column.
     smooth : str, optional
-        What to call a second new column: the mixture's estimate, as fine as the scores, to rank
-        rows by (`Recalibrator.smooth`).
+        The name of a second new column: the mixture's estimate, as fine-grained as the scores, for
+        ranking rows (`Recalibrator.smooth`).
     levels : sequence of float, default (0.05, 0.25, 0.5, 0.75, 0.95)
         With `forecast`, the levels of the new columns.
     recalibrator : Recalibrator, MulticlassRecalibrator or NumberRecalibrator, optional
-        One to continue with, instead of a fresh one of this `kind` and `seed`. It learns from the
-        rows and is ready for more; those whose outcome is missing wait for it there by their `id`.
+        A recalibrator to continue with, instead of a new one of this `kind` and `seed`. It learns
+        from the rows; with `id`, rows without an outcome stay pending in it.
     allow : str or sequence of str
-        Checks to allow, by name: "order" where rows that look sorted are not, for
-        instance. `docs/checks.md` has them all.
+        Checks to skip, by name, such as "order" for rows that only look sorted; see
+        `docs/checks.md`.
 
     Warns
     -----
     UserWarning
-        If a check warns of the rows: outcomes of one kind become known later than the other, say.
-        The message has the figures and what to do about it.
+        If a check has a warning, for example that one kind of outcome becomes known later than the
+        other. The message has the figures and the remedy.
 
     Raises
     ------
     InputError
-        For a cell that cannot be used: the message names the row, counted from 1, and the column.
-        For rows that a check refuses: sorted by outcome, with outcomes of one kind only, or whose
-        scores are a copy of the outcome. The message says how to insist.
+        For an invalid cell: the message has the row, counted from 1, and the column. For rows that
+        a check refuses, for example because they are sorted by outcome, have outcomes of one kind
+        only, or have scores that are a copy of the outcome: the message has the option to use them
+        anyway.
 
     Examples
     --------
@@ -136,7 +137,9 @@ def recalibrate_frame(
         others = {"score": score, "forecast": forecast, "smooth": smooth}
         for name, value in {**others, "positive": positive}.items():
             if value is not None:
-                raise ValueError(f"{name} does not go with scores, whose outcomes are classes")
+                raise ValueError(
+                    f"{name} cannot be combined with scores, whose outcomes are classes"
+                )
         return class_frame(
             frame, scores=scores, outcome=outcome, id=id, kind=kind, seed=seed, column=column,
             policy={"silence": silence, "after": after, "hold": hold}, recalibrator=recalibrator,
@@ -149,7 +152,9 @@ def recalibrate_frame(
             ("smooth", smooth, None),
         ):  # fmt: skip
             if given != default:
-                raise ValueError(f"{name} does not go with forecast, whose outcomes are numbers")
+                raise ValueError(
+                    f"{name} cannot be combined with forecast, whose outcomes are numbers"
+                )
         return number_frame(
             frame, forecast=forecast, outcome=outcome, id=id, time=time, available=available, by=by,
             hold=hold, levels=levels, recalibrator=recalibrator,
@@ -313,7 +318,7 @@ def positive_of(positive: object) -> str:
 
 
 def check_new_columns(names: list[str], column: object, smooth: object) -> None:
-    """Refuse new columns that are none, or are there already."""
+    """Refuse new columns with invalid names, or names that are taken."""
     for argument, name in (("column", column), ("smooth", smooth)):
         if name is None and argument == "smooth":
             continue
@@ -321,13 +326,13 @@ def check_new_columns(names: list[str], column: object, smooth: object) -> None:
             raise ValueError(f"{argument} must be a string, got {describe(name)}")
         if name in names:
             raise ValueError(
-                f"the frame has a column {name!r} already; name another with {argument}="
+                f"the frame already has a column {name!r}; choose another name with {argument}="
             )
         names = [*names, name]
 
 
 def ids_in(table: Table, column: str) -> list[Id]:
-    """Return the ids of all rows, as a recalibrator keeps them, or say which row has none."""
+    """Return the ids of all rows, as a recalibrator keeps them; refuse a missing one."""
     cells, ids = table.cells(column), []
     for row, cell in enumerate(cells.values()):
         try:

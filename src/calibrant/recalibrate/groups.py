@@ -1,19 +1,21 @@
-"""Named groups: each starts from what all share, and leaves it as its own outcomes ask for it.
+"""Groups: each starts from what all share, and deviates as far as its own outcomes require.
 
-A round of a group passes three stages. The *whole*, the recalibrator of all rounds, estimates m
-from the score. The group's own estimate k adds to m what its outcomes show, by the rule of a fleet:
-128 bytes a group, and how far a group's outcomes are trusted is learned from all groups. The
-*shared* last stage is a recalibrator of the estimates of all groups, and places k on its grid.
+A round of a group passes through three stages. The *whole*, the recalibrator of all rounds,
+estimates m from the score. The group's own estimate k adjusts m by the group's outcomes, with the
+rule of a fleet: 128 bytes per group, where the weight of a group's outcomes is learned from all
+groups. The *shared* last stage is a recalibrator of the estimates of all groups, and places k on
+its grid.
 
-Among few groups the others say little of one, and it has a curve and a grid of its own almost at
-once in place of the shared stage (`OwnStages`): of n groups, one that has learned (n / FEW)^2
-outcomes, or EARNED. So with R outcomes in all there are at most (3 FEW^2 R)^(1/3) or R / EARNED of
-these, whichever is more.
+If there are few groups, the others are not informative about one of them, and it soon gets its own
+curve and grid instead of the shared stage (`OwnStages`): of n groups, one that has learned
+(n / FEW)^2 outcomes, or EARNED. So with R outcomes in all there are at most (3 FEW^2 R)^(1/3) or
+R / EARNED of these, whichever is more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
@@ -62,17 +64,19 @@ MOST_LATE = 1000.0
 #: The first weight of the group's estimate in a new pair, and of the identity in a last stage. Each
 #: costs a group that has no curve of its own -log 0.9 = 0.1 nats.
 TRUST = 0.9
+#: Makes a fresh recalibrator of estimates that may well be right already, given its seed.
+last_stage = partial(RecalibrateKernel, "probability", inner=True, trust=TRUST)
 
 Rows = npt.NDArray[np.intp]
 
 
 class Groups:
-    """The groups by name, numbered in the order in which they first came.
+    """The groups by name, numbered in order of appearance.
 
     Parameters
     ----------
     most : int
-        How many there may be.
+        The maximal number of groups.
     seed : int
         The seed of the recalibrator.
     """
@@ -85,7 +89,7 @@ class Groups:
         self.index: dict[Id, int] = {}
         self.names: list[Id] = []
         self.estimates = GroupEstimates(ESTIMATE)
-        self.shared = last_stage(seed - 1)
+        self.shared = last_stage((seed - 1) % (MAX_SEED + 1))
         self.own: dict[int, OwnStages] = {}  # by the number of the group
         self.deferred: list[tuple[list[StagedRound], Floats]] = []  # until the whole learns
 
@@ -120,10 +124,10 @@ class Groups:
         return own
 
     def rows_of_own(self, numbers: Integers, outcomes: Integers) -> npt.NDArray[np.bool_]:
-        """Return which rows come to stages of their group's own.
+        """Return which rows are predicted by their group's own stages.
 
-        `outcomes` are those that the group of each row had learned before. Once earned, stages
-        stay, although a group more may ask for more outcomes.
+        `outcomes` are the numbers of outcomes that the group of each row had learned before. A
+        group keeps its own stages, even if more groups raise the required number of outcomes.
         """
         groups = np.maximum(len(self.names), np.maximum.accumulate(numbers + 1))
         earned: npt.NDArray[np.bool_] = has_earned(outcomes, groups)
@@ -171,7 +175,7 @@ class Groups:
             self.shared._finish(later[0], outcome)
         else:
             self.own[pending.group].finish(OwnRound(*later), estimate.mean, outcome)
-        self.estimates.finish(estimate, outcome)
+        self.estimates.finish(estimate, outcome, first.weight)
         whole._finish(first, outcome, placed=False)
 
     # -- batches --------------------------------------------------------------------------------
@@ -179,7 +183,7 @@ class Groups:
     def begin_many(
         self, whole: RecalibrateKernel, scores: npt.ArrayLike, by: object
     ) -> list[ScoreRound | StagedRound]:
-        """Predict many scores as things stand now, each in its group if it has one."""
+        """Predict many scores from the current state, each in its group if it has one."""
         series = as_series(scores, "scores")
         numbers, new = self.numbers_of(by, len(series))
         self.estimates.reserve(len(new))
@@ -252,7 +256,7 @@ class Groups:
                 begun = [OwnRound(*each) for each in later]
                 self.own[number].finish_many(begun, estimates, outcomes[at])
         for each, outcome in zip(pending, outcomes.tolist(), strict=True):
-            self.estimates.finish(each.estimate, outcome)
+            self.estimates.finish(each.estimate, outcome, each.weight)
 
     def catch_up(self) -> None:
         """Learn what was deferred and the whole has just learned: batches as such."""
@@ -274,14 +278,15 @@ class Groups:
     def learn_batch(self, pending: Sequence[StagedRound], outcomes: Floats) -> None:
         """Learn outcomes of rounds that waited together, in this order, after the whole.
 
-        Each stage learns from what the stages before it say after the batch. Of the groups' own
-        estimates, what they said before they learned counts: a group has few rows of a batch, and
-        would fit them too well.
+        Each stage learns from the updated estimates of the stages before it. Of the groups' own
+        estimates, those made before the update are used: a group has few rows of a batch, and would
+        overfit them.
         """
         means = np.array([each.rounds[0].after for each in pending])
         dispersed = pending[0].rounds[0].dispersed
         begun = [each.estimate for each in pending]
-        estimates = self.estimates.finish_batch(begun, means, outcomes, dispersed)
+        weights = np.array([each.weight for each in pending])
+        estimates = self.estimates.finish_batch(begun, means, outcomes, dispersed, weights)
         for number, at in stages_of_rounds(pending):
             later = [pending[place].rounds[1:] for place in at]
             if number == WHOLE:
@@ -305,7 +310,8 @@ class Groups:
         own = self.own_stages(number)
         if own is None:
             return self.shared, float(estimates[0])
-        return own.last, float(own.scores(given, estimates)[0])
+        means = own.own._look_many(given)[1]
+        return own.last, float(own.pair.mix_many(estimates, means)[0])
 
     def stages_of(self, numbers: Integers) -> Iterator[tuple[OwnStages | None, Rows]]:
         """Return the rows that would come to each of the stages, None for the shared one."""
@@ -331,7 +337,9 @@ class Groups:
             if own is None:
                 found[rows[at]] = self.shared._expected_many(estimates[at])
             else:
-                found[rows[at]] = own.last._expected_many(own.scores(given[at], estimates[at]))
+                of_own = own.own._look_many(given[at])[1]
+                mixed = own.pair.mix_many(estimates[at], of_own)
+                found[rows[at]] = own.last._expected_many(mixed)
         return found
 
     def smooth_many(self, whole: RecalibrateKernel, scores: npt.ArrayLike, by: object) -> Floats:
@@ -379,21 +387,21 @@ class Groups:
         marks = on_whole(numbers)
         predictions, means, given = whole._run_means(series, y, marks, estimates, watched)
         self.estimates.begin_groups(len(new))
-        given, happened = given[rows], y[rows]
+        given, observed = given[rows], y[rows]
         smooth = None if estimates is None else np.ascontiguousarray(estimates[:, rows])
-        predicted, before = self.estimates.run(slots, means[rows], given, happened, smooth)
+        predicted, before = self.estimates.run(slots, means[rows], given, observed, smooth)
         for number, at in parts_of(slots, self.rows_of_own(slots, before)):
             ranked = None if smooth is None else np.ascontiguousarray(smooth[:, at])
             seen = None if watched is None else np.empty((2, len(at)))
             if number == WHOLE:
                 if ranked is not None:
                     ranked[0] = ranked[1]
-                last = self.shared._run_means(predicted[at], happened[at], None, ranked, seen)[0]
+                last = self.shared._run_means(predicted[at], observed[at], None, ranked, seen)[0]
             else:
                 own = self.own.get(number)
                 if own is None:
                     own = fresh[number] = OwnStages(self.seed, number)
-                last = own.run(given[at], predicted[at], happened[at], ranked, seen)
+                last = own.run(given[at], predicted[at], observed[at], ranked, seen)
             predictions[rows[at]] = last
             if estimates is not None and ranked is not None:
                 estimates[:, rows[at]] = ranked
@@ -454,7 +462,7 @@ class Groups:
             if sorted({*owners}) != owners or (owners and owners[-1] >= len(names)):
                 raise ValueError(f"saved group_owners must be increasing, and below {len(names)}")
         own = load_own(self.seed, owners, state)
-        estimates, shared = GroupEstimates(ESTIMATE), last_stage(self.seed - 1)
+        estimates, shared = GroupEstimates(ESTIMATE), last_stage(self.shared.seed)
         if names:
             load_estimates_of(estimates, names, state)
             load_kernels("shared_", state, [shared])
@@ -548,30 +556,23 @@ def stages_of_rounds(pending: Sequence[StagedRound]) -> list[tuple[int, Rows]]:
     return list(parts_of(numbers, is_own))
 
 
-def last_stage(seed: int) -> RecalibrateKernel:
-    """Return a fresh recalibrator of estimates that may well be right already."""
-    last = RecalibrateKernel("probability", seed % (MAX_SEED + 1), inner=True)
-    last._trust(TRUST)
-    return last
-
-
 class OwnRound(NamedTuple):
-    """A round as the stages of one group remember it."""
+    """The part of a round that the stages of one group remember."""
 
     own: ScoreRound
     last: ScoreRound
 
 
 class OwnStages:
-    """What a group with outcomes enough has of its own: a mixture, a pair of weights, a last stage.
+    """The own stages of a group with enough outcomes: a mixture, a pair of weights, a last stage.
 
-    The group's estimate k comes from what all groups share. The group's *own* mixture turns the
-    score itself into a mean o; a pair, which trusts k at first, mixes k and o by their log loss.
-    The *last* stage is a recalibrator: it takes the mixture as its score and places it on the
-    group's own grid.
+    The group's estimate k comes from the stages that all groups share. The group's *own* mixture
+    maps the score itself to a mean o; a pair of weights, at first mostly on k, mixes k and o by
+    their log losses. The *last* stage is a recalibrator that takes the result as its score and
+    places it on the group's own grid.
 
-    So a group follows the others until its own rounds speak against it. Small errors are corrected
-    by the last stage; where the group's scores need a curve of their own, its own mixture takes
+    So a group follows the others until its own rounds are evidence against that. Small errors are
+    corrected by the last stage; if the group's scores need a different curve, its own mixture takes
     over.
     """
 
@@ -592,7 +593,7 @@ class OwnStages:
         """Learn the outcome of a round."""
         self.last._finish(begun.last, outcome)  # the only one that may want memory
         self.own._finish(begun.own, outcome, placed=False)
-        self.pair.learn(estimate, begun.own.mean, outcome)
+        self.pair.learn(estimate, begun.own.mean, outcome, begun.own.weight)
 
     def begin_many(self, probabilities: Floats, estimates: Floats) -> list[OwnRound]:
         """Predict for rounds that begin together."""
@@ -609,7 +610,7 @@ class OwnStages:
         for each, estimate, outcome in zip(
             begun, estimates.tolist(), outcomes.tolist(), strict=True
         ):
-            self.pair.learn(estimate, each.own.mean, outcome)
+            self.pair.learn(estimate, each.own.mean, outcome, each.own.weight)
 
     def finish_batch(
         self,
@@ -625,7 +626,8 @@ class OwnStages:
         self.own._finish_batch(owns, outcomes, placed=np.zeros(len(begun), np.uint8))
         after = np.array([each.after or each.mean for each in owns])
         scores = self.pair.mix_many(estimates, after)
-        self.pair.learn_batch(predicted, means, outcomes, dispersed)
+        weights = np.array([each.weight for each in owns])
+        self.pair.learn_batch(predicted, means, outcomes, dispersed, weights)
         self.last._finish_batch([each.last for each in begun], outcomes, scores)
 
     def run(
@@ -654,10 +656,6 @@ class OwnStages:
         """Return the smooth estimates where those of the group are `estimates`; changes nothing."""
         own = smooth_of_many(self.own, given)[1]
         return smooth_of_many(self.last, self.pair.mix_many(estimates, own))[1]
-
-    def scores(self, probabilities: Floats, estimates: Floats) -> Floats:
-        """Return the scores that the last stage would get; changes nothing."""
-        return self.pair.mix_many(estimates, self.own._look_many(probabilities)[1])
 
 
 # -- saved groups ----------------------------------------------------------------------------------

@@ -23,68 +23,76 @@ from calibrant._checks import (
     check_seed,
     describe,
 )
-from calibrant._kernels.classes.class_mixture import WORDS
+from calibrant._groups import known_group
+from calibrant._kernels.classes.class_mixture import words_of
 from calibrant._kernels.classes.class_rule import ClassLearner, ClassRule
+from calibrant._kernels.interrupts import uninterrupted
 from calibrant._kernels.rounds.learner import Learner
-from calibrant._kernels.saved import check_names, part_of
 from calibrant._kernels.scores.pending import PendingKernel
-from calibrant._kernels.scores.pending_saving import load_pending, save_pending
-from calibrant._kernels.scores.score_rule import load_waits, save_waits
 from calibrant._times import Time
 from calibrant.forecasters.memories import Memory, heaviest_first
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.settings import settings_of
 from calibrant.monitor.side_by_side import SideBySide
 from calibrant.recalibrate.named_columns import by_name, named_row
-from calibrant.recalibrate.recalibrator import PENDING, WATCH, taken
+from calibrant.recalibrate.saving import (
+    PENDING,
+    WATCH,
+    load_groups,
+    load_monitors,
+    load_silence,
+    prefixed,
+    save_groups,
+    save_silence,
+    taken,
+)
 from calibrant.rounds.policy import Policy
-from calibrant.rounds.saving import integers, load_book, save_book, take_book, waiting_rounds
+from calibrant.rounds.saving import load_book, save_book, take_book, waiting_rounds
 from calibrant.saving import Savable
 
 KINDS = ("probability", "logit")
 MOST_CLASSES = 2**16
-WHOLE = -1
 
 
 class MulticlassRecalibrator(Savable, ClassLearner):
     """Turn a model's scores of several classes into probabilities that stay calibrated.
 
-    A mixture of temperatures, biases, base rates and confusions, each with several memories, gives
-    a row. Its likeliest class is the *named* one, whose probability is placed on the grid of
-    `Recalibrator`; the others share the rest in proportion. `docs/multiclass.md` says what is
-    proved: a log loss near that of the best of the mixture, and the calibration of the named class,
+    A mixture of temperatures, biases, base rates and confusions, each with several memories,
+    estimates a row. Its likeliest class is the *named* class, whose probability is placed on the
+    grid of `Recalibrator`; the others share the rest in proportion. Proved in `docs/multiclass.md`:
+    a log loss near that of the best expert in the mixture, and the calibration of the named class,
     whatever happens.
 
     Parameters
     ----------
     classes : int, sequence of str or int, or None
-        How many classes, labelled 0, 1, ...; or their labels, in the order of the columns. At
-        most 65,536. With None they are learned: scores are then dicts or data frames, and every
-        name and every label that is new is a class from then on.
+        The number of classes, labelled 0, 1, ...; or their labels, in the order of the columns. At
+        most 65,536. With None, classes are discovered: scores are then dicts or data frames, and
+        every new name or label becomes a class.
     kind : {"probability", "logit"}, default "probability"
-        What the scores are: rows that sum to one, or any finite numbers, of which the softmax is
-        taken. A probability may be 0: it counts as half of the least one seen.
+        The kind of the scores: rows that sum to one, or any finite numbers, whose softmax is used.
+        A probability may be 0: it counts as half of the smallest one seen.
     seed : int, default 0
         Seed of the draws, in [0, 2**64 - 1].
     capacity : int, default 100_000
-        How many predictions with an id may wait for their labels; also how many finished ids are
-        remembered, so that a label that comes twice is counted once. Each takes 8 bytes a class,
+        The maximal number of pending predictions with an id; also the number of finished ids that
+        are remembered, so that a label given twice is counted once. Each takes 8 bytes per class,
         and all of them together at most 16 MB more.
     when_full : {"expire", "refuse"}, default "expire"
-        What happens when one more would wait: the oldest expires, or the new one is refused.
+        What to do at capacity: the oldest pending prediction expires, or the new one is refused.
     max_groups : int, default 1000
-        How many groups `by` may name. A group takes as much memory as the whole.
+        The maximal number of groups in `by`. A group takes as much memory as the whole.
     silence : str or int, optional
-        The class that is not announced: a prediction without a label by its deadline was of this
-        one. The others are used as soon as they come (`docs/silence.md`). Predictions then have an
+        The class that is not reported: the class of predictions without a label at their deadline.
+        The others are used as soon as they arrive (`docs/silence.md`). Predictions then need an
         id.
     after : number, timedelta or text such as "30d", optional
         The deadline with `silence`, as in `Recalibrator`. A row may have its own, ``due=...``.
     hold : number, timedelta or text, optional
-        Learn every label at this age, or when it comes if that is later.
+        Learn every label at this age, or when it arrives if that is later.
     monitor : bool, dict or Monitor, default False
-        Whether to watch the probability of the named class, by the scores and as predicted, side
-        by side: `monitors`, as in `Recalibrator`.
+        Whether to monitor the probability of the named class, in the scores and as predicted, side
+        by side (`monitors`), as in `Recalibrator`.
 
     Examples
     --------
@@ -147,11 +155,12 @@ class MulticlassRecalibrator(Savable, ClassLearner):
         self._given["classes"] = None if classes is None else labels
         silent = None if silence is None else column_of(silence, labels)
         policy = Policy.of(
-            silence=None if silent is None else float(silent),
+            silence=silent,
             after=after,
             hold=hold,
             capacity=capacity,
             when_full=when_full,
+            classes=len(labels),
         )
         groups = check_integer("max_groups", max_groups, 0, sys.maxsize)
         settings = None if monitor is False else settings_of(monitor)
@@ -175,12 +184,12 @@ class MulticlassRecalibrator(Savable, ClassLearner):
 
     @property
     def groups(self) -> dict[Id, int]:
-        """The names of the groups in the order they came, and how many predictions each made."""
+        """The names of the groups in order of appearance, with their numbers of predictions."""
         return {name: kernel.begun for name, kernel in self._rule.groups.items()}
 
     @property
     def monitors(self) -> SideBySide | None:
-        """What watches the named class, with ``monitor=True``; else None."""
+        """The monitors of the named class, None without ``monitor=True``."""
         watcher: SideBySide | None = self._book.watcher
         return watcher
 
@@ -203,9 +212,10 @@ class MulticlassRecalibrator(Savable, ClassLearner):
                     f"label must be a new class, one of at most {MOST_CLASSES}, "
                     f"got {describe(name)}"
                 )
-            self._rule.add_class(name)
-            if self._given["classes"] is not None:
-                self._given["classes"] = list(labels)
+            with uninterrupted:
+                self._rule.add_class(name)
+                if self._given["classes"] is not None:
+                    self._given["classes"] = list(labels)
 
     # -- predictions ----------------------------------------------------------------------------
 
@@ -225,11 +235,11 @@ class MulticlassRecalibrator(Savable, ClassLearner):
         at: Any = None,
         due: Any = None,
     ) -> Floats:
-        """Return the recalibrated rows for many, as things stand now.
+        """Return the recalibrated rows for many rows, all from the current state.
 
-        Each is what `predict` would give in its place. Those with ids wait for their labels, which
-        `update_many` or `update` bring; without ids nothing waits. `at` is one time for all rows,
-        or one a row.
+        Each is what `predict` would return in its place. Rounds with ids are pending until
+        `update_many` or `update`; without ids, no rounds are opened. `at` is one time for all rows,
+        or one per row.
 
         Examples
         --------
@@ -252,15 +262,17 @@ class MulticlassRecalibrator(Savable, ClassLearner):
         by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
         at: Any = None,
         due: Any = None,
+        weights: npt.ArrayLike | None = None,
     ) -> Floats:
         """Predict each row and then learn its label; return the rows predicted.
 
-        What `predict` and `update` without ids give, bit for bit, in compiled loops. The columns of
-        a data frame are matched with the labels by name; those of an array are in their order. A
-        label that is None or NaN is not known: the row is predicted, and nothing is learned. All or
-        nothing: interrupted with Ctrl-C, it is as if `run` had not been called. With `silence` or
-        `hold` each label is known right after its prediction and learned at its deadline, as in
-        `Recalibrator.run`. With ``classes=None`` all classes of the call are known from its start.
+        A compiled loop that gives the same results as `predict` and `update` without ids, bit for
+        bit. The columns of a data frame are matched with the labels by name; those of an array are
+        in their order. A label that is None or NaN is unknown: the row is predicted, and nothing is
+        learned. All or nothing: if it is interrupted with Ctrl-C, the state is as before the call.
+        With `silence` or `hold`, each label is known right after its prediction and learned at its
+        deadline, as in `Recalibrator.run`, and `weights` are as there. With ``classes=None``, all
+        classes of the call exist from its start.
         """
         rule, names = self._rule, names_of(by)
 
@@ -274,14 +286,15 @@ class MulticlassRecalibrator(Savable, ClassLearner):
             if len(rows) == 0:
                 return rows
             is_plain = not self._book.has_deadlines and self.monitors is None
-            if not is_plain or at is not None or due is not None:
-                return self._play(rows, columns, names, at=at, due=due, opened=[])
+            is_weighed = weights is not None or self._is_weighed
+            if not is_plain or is_weighed or at is not None or due is not None:
+                return self._play(rows, columns, names, at=at, due=due, opened=[], weights=weights)
             self._book.forget_unnamed()
             return rule.run(rows, names, columns)
 
         return self._all_or_nothing(body)
 
-    def fit(self, probabilities: Any, labels: Any, *, by: Any = None, **times: Any) -> Self:
+    def fit(self, probabilities: Any, labels: Any, *, by: Any = None, **more: Any) -> Self:
         """Learn from history, oldest row first, as `run` does; return the recalibrator itself.
 
         Examples
@@ -290,33 +303,38 @@ class MulticlassRecalibrator(Savable, ClassLearner):
         >>> MulticlassRecalibrator(2).fit([[0.3, 0.7], [0.8, 0.2]], [1, 0]).learned
         2
         """
-        self.run(probabilities, labels, by=by, **times)
+        self.run(probabilities, labels, by=by, **more)
         return self
 
     # -- labels ---------------------------------------------------------------------------------
 
-    def _update_named(self, outcome: Any, name: Id | None, at: Time | None) -> str | None:
+    def _update_named(
+        self, outcome: Any, name: Id | None, at: Time | None, weight: float | None
+    ) -> str | None:
         """Learn a label that may be new."""
         with self._new_labels():
-            return Learner.update(self, outcome, id=name, at=at)
+            return Learner.update(self, outcome, id=name, at=at, weight=weight)
 
-    def update_many(self, outcomes: Any, *, ids: Any, at: Any = None) -> npt.NDArray[np.str_]:
-        """Learn labels that came together, by id; return what became of each.
+    def update_many(
+        self, outcomes: Any, *, ids: Any, at: Any = None, weights: npt.ArrayLike | None = None
+    ) -> npt.NDArray[np.str_]:
+        """Learn labels that arrived together, by id; return the answer to each.
 
         As `Recalibrator.update_many`.
         """
         with self._new_labels():
-            return super().update_many(outcomes, ids=ids, at=at)
+            return super().update_many(outcomes, ids=ids, at=at, weights=weights)
 
     @contextmanager
     def _new_labels(self) -> Iterator[None]:
-        """Forget labels that the body brings if it is refused."""
-        before = len(self._rule.labels)
-        try:
-            yield
-        except BaseException:
-            self._rule.forget_labels(before)
-            raise
+        """Remove labels added in the body if it is refused."""
+        with uninterrupted:
+            before = len(self._rule.labels)
+            try:
+                yield
+            except BaseException:
+                self._rule.forget_labels(before)
+                raise
 
     @property
     def _add(self) -> Any:
@@ -333,17 +351,17 @@ class MulticlassRecalibrator(Savable, ClassLearner):
     # -- looking --------------------------------------------------------------------------------
 
     def expected(self, probabilities: Any, *, by: Any = None) -> Floats:
-        """Return the row that `predict` gives now if the draw takes its mean; changes nothing.
+        """Return the row of `predict` with the draw replaced by its mean; changes nothing.
 
-        Of several rows, each of them.
+        For several rows, each of them.
         """
         rows: Floats = self._looked(probabilities, by)[2]
         return rows
 
     def smooth(self, probabilities: Any, *, by: Any = None) -> Floats:
-        """Return the mixture's row, which is not placed on the grid: for ranking.
+        """Return the mixture's row, which is not placed on the grid, for ranking.
 
-        Of several rows, each of them. Changes nothing.
+        For several rows, each of them. Changes nothing.
 
         Examples
         --------
@@ -407,7 +425,7 @@ class MulticlassRecalibrator(Savable, ClassLearner):
         return refuse if self._rule.grows else None
 
     def weights(self, *, by: Id | None = None) -> list[Memory]:
-        """Return what predictions rest on now, each in words with its weight, the heaviest first.
+        """Return what predictions are based on now, in words, by decreasing weight.
 
         The weights sum to 1.
 
@@ -424,17 +442,14 @@ class MulticlassRecalibrator(Savable, ClassLearner):
         >>> recalibrator.weights()[0].words
         'base rates'
         """
-        kernel = self._rule.whole
-        if by is not None:
-            if by not in self._rule.groups:
-                raise ValueError(f"by must name a group, got {describe(by)}")
-            kernel = self._rule.groups[by]
+        rule = self._rule
+        kernel = rule.whole if by is None else known_group(rule.groups, by)
         with self._book.lock:
             weights = kernel.weights().tolist()
-        return heaviest_first(WORDS[: len(weights)], weights)
+        return heaviest_first(words_of(len(self.classes)), weights)
 
     def __sizeof__(self) -> int:
-        """Return the bytes that all that is learned takes."""
+        """Return the memory of everything learned, in bytes."""
         kernels = [self._rule.whole, *self._rule.groups.values()]
         return object.__sizeof__(self) + sum(map(sys.getsizeof, kernels))
 
@@ -453,25 +468,11 @@ class MulticlassRecalibrator(Savable, ClassLearner):
     def _save(self) -> tuple[int, dict[str, Any]]:
         with self._book.lock:
             rule, rounds = self._rule, waiting_rounds(self._book)
-            names = {name: at for at, name in enumerate(rule.groups)}
-            own = [rule.group_of(each) for each in rounds]
-            parts = {"whole_": rule.save(rounds)}
-            parts |= {f"group{at}_": rule.groups[name].save(rounds) for name, at in names.items()}
-            state = save_book(self._book) | {
-                "labels": list(rule.labels),
-                "group_names": list(names),
-                "waiting_groups": np.array(
-                    [WHOLE if name is None else names[name] for name in own], dtype=np.int64
-                ),
-            }
-            if rule.silence is not None:
-                places, cells = save_waits(rounds)
-                waits = {"awaited": places, "awaited_cells": cells}
-                parts[PENDING] = save_pending(rule.silence) | waits
+            state = save_book(self._book) | {"labels": list(rule.labels)}
+            state |= save_groups(rule, rounds, rule.save(rounds))
+            state |= save_silence(rule.silence, rounds)
             if self.monitors is not None:
-                parts[WATCH] = self.monitors.save()
-            for prefix, saved in parts.items():
-                state |= {prefix + name: value for name, value in saved.items()}
+                state |= prefixed(WATCH, self.monitors.save())
             return self.rounds, state
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
@@ -482,45 +483,14 @@ class MulticlassRecalibrator(Savable, ClassLearner):
             raise ValueError("saved labels must begin with the classes")
         for label in labels[len(rule.labels) :]:
             rule.add_class(label)
-        names, groups = state.pop("group_names"), integers(state, "waiting_groups", low=WHOLE)
-        del state["waiting_groups"]
-        if not isinstance(names, list) or len(set(names)) < len(names):
-            raise ValueError("saved group_names must be a list of distinct names")
-        rule.check_groups(names, len(names))
-        state, whole = part_of(state, "whole_")
-        waiting = rule.whole.load(whole)
-        inside = []
-        for at, name in enumerate(names):
-            state, saved = part_of(state, f"group{at}_")
-            inside.append(iter(rule.new_group(name).load(saved, is_inside=True)))
-        check_names(state, set())
-        if self.rounds != rounds or len(waiting) != len(groups) or (groups >= len(names)).any():
-            raise ValueError("the saved rounds are not those of the saved groups")
-        try:
-            waiting = [
-                each if group == WHOLE else rule.in_group(next(inside[group]), each)
-                for each, group in zip(waiting, groups.tolist(), strict=True)
-            ]
-        except StopIteration:
-            raise ValueError("a saved round is missing in its group") from None
-        if any(next(each, None) is not None for each in inside):
-            raise ValueError("a saved round of a group is missing in the whole")
+        waiting = load_groups(rule, state, rounds, "rows", is_inside=True)
         load_book(self._book, book, waiting, rounds, len(labels))
-        if rule.silence is not None:
-            silent = rule.columns[self._given["silence"]]
-            places, cells = silence.pop("awaited"), silence.pop("awaited_cells")
-            load_pending(rule.silence, silence)
-            load_waits(rule.silence, waiting, places, cells, silent)
-        else:
-            check_names(silence, set())
-        if self.monitors is None:
-            check_names(watch, set())
-        else:
-            check_names(watch, set(self.monitors.save()))
-            self.monitors.load(watch)
+        silent = 0 if rule.silence is None else rule.columns[self._given["silence"]]
+        load_silence(rule.silence, silence, waiting, self._book.now, rounds, silent)
+        load_monitors(self.monitors, watch, rounds)
 
     def _table(self, probabilities: Any) -> Any:
-        """Return rows in the order of the labels, where they have names."""
+        """Return rows in the order of the labels, if their columns have names."""
         return by_name(probabilities, self._rule.labels, self._add)
 
 
@@ -530,7 +500,7 @@ def names_of(by: Any) -> list[Any] | None:
 
 
 def is_table(probabilities: object) -> bool:
-    """Return whether these are several rows, and not one or none."""
+    """Return whether these are several rows, not at most one."""
     if isinstance(probabilities, list | tuple) and isinstance(
         next(iter(probabilities), 0), Mapping
     ):
@@ -542,7 +512,7 @@ def is_table(probabilities: object) -> bool:
 
 
 def column_of(label: object, labels: Sequence[Id]) -> int:
-    """Return the column of the class that is silence, or say which classes there are."""
+    """Return the column of the silent class; the error for an unknown one lists the classes."""
     name = check_id(label, "silence")
     if name not in labels:
         shown = ", ".join(map(repr, labels[:10])) + (", ..." if len(labels) > 10 else "")

@@ -49,12 +49,6 @@ def take_forecasts(
     >>> take_forecasts(table, forecast="m", outcome="y").forecasts
     array([3.5, nan])
     """
-    parts = {
-        "forecast": forecast, "outcome": outcome, "time": time, "available": available, "group": by,
-    }  # fmt: skip
-    for part, name in parts.items():
-        if name is not None:
-            table.find(part, name)
     check_parts(forecast, outcome, by)
     if available is not None and time is None:
         raise ValueError("available needs time: an outcome is late for predictions made before it")

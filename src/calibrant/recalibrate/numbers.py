@@ -21,30 +21,31 @@ from calibrant._checks import (
     check_seed,
     describe,
 )
+from calibrant._groups import known_group
+from calibrant._kernels.interrupts import uninterrupted
 from calibrant._kernels.numbers.number_rule import LARGEST, NumberKernel, NumberRule
 from calibrant._kernels.rounds.learner import Learner
-from calibrant._kernels.saved import check_names, part_of
 from calibrant._times import Time
 from calibrant.forecasters.memories import Memory, heaviest_first
 from calibrant.measures.quantile_functions import as_levels
 from calibrant.monitor.numbers import NumberMonitor
 from calibrant.monitor.settings import settings_of
 from calibrant.recalibrate.distribution import Distribution, as_given, as_given_rows
+from calibrant.recalibrate.saving import WATCH, load_groups, prefixed, save_groups, taken
 from calibrant.rounds.policy import Policy
-from calibrant.rounds.saving import integers, load_book, save_book, take_book, waiting_rounds
+from calibrant.rounds.saving import load_book, save_book, take_book, waiting_rounds
 from calibrant.saving import Savable
 
 HALF = (
     0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.24, 0.28, 0.32, 0.36, 0.4, 0.44, 0.47,
 )  # fmt: skip
-#: The levels of quantiles unless others are asked for.
+#: The default levels of quantiles.
 LEVELS = (*HALF, 0.5, *(round(1.0 - level, 2) for level in reversed(HALF)))
 #: Seasons that are always looked at, counted in rounds.
 PERIODS = (7, 24, 48, 168, 336)
 LONGEST_PERIOD = 100_000
-WHOLE = -1
-#: How the names of the saved parts of a monitor begin, and what of it may be asked for.
-WATCH, WATCHED = "watch_", ("every", "tolerance")
+#: What of a monitor may be asked for.
+WATCHED = ("every", "tolerance")
 
 LOCATIONS = (
     "the forecast",
@@ -65,9 +66,9 @@ SPREADS = (
 class NumberRecalibrator(Savable, Learner):
     """Turn a model's forecasts of numbers into distributions that stay calibrated.
 
-    Of the outcomes, 90 % lie in the 90 % interval, and so on for every level, while the model or
-    the world changes: `docs/numbers.md`. The coverage of every level is guaranteed against every
-    sequence of outcomes (`docs/numbers-proof.md`, Theorem 1); how narrow the intervals are is only
+    90% of the outcomes lie in the 90% interval, and so on for every level, while the model or the
+    world changes: see `docs/numbers.md`. The coverage of every level is guaranteed for every
+    sequence of outcomes (`docs/numbers-proof.md`, Theorem 1); that the intervals are narrow is only
     measured. There is nothing to tune.
 
     Parameters
@@ -76,30 +77,30 @@ class NumberRecalibrator(Savable, Learner):
         The levels of the quantiles, two or more inside (0, 1). The default are 33, from 0.01 to
         0.99; any other level is read between them.
     periods : sequence of int, default (7, 24, 48, 168, 336)
-        Seasons to look for, counted in rounds. Each takes 33 bytes a round of its length; with
-        ``()`` there are none.
+        Lengths of seasons, in rounds. Each takes 33 bytes per round of its length; with ``()``
+        there are none.
     bounds : (low, high), optional
-        What outcomes cannot be below or above, None for no bound: ``(0, None)`` for a demand.
+        Bounds of the outcomes, None for no bound: ``(0, None)`` for a demand.
     seed : int, default 0
         Seed of `Distribution.sample`; nothing else is drawn.
     capacity : int, default 100_000
-        How many predictions with an id may wait for their outcomes, about 1 kB each; also how many
-        finished ids are remembered.
+        The maximal number of pending predictions with an id, about 1 kB each; also the number of
+        finished ids that are remembered.
     when_full : {"expire", "refuse"}, default "expire"
-        What happens when one more would wait: the oldest expires, or the new one is refused.
+        What to do at capacity: the oldest pending prediction expires, or the new one is refused.
     max_groups : int, default 1000
-        How many groups `by` may name. A group takes 40 kB.
+        The maximal number of groups in `by`. A group takes 40 kB.
     hold : number, timedelta or text such as "30d", optional
-        Learn every outcome at this age, or when it comes if that is later.
+        Learn every outcome at this age, or when it arrives if that is later.
     monitor : bool, dict or NumberMonitor, default False
-        Whether to watch the distributions: `monitors`. A dict may have `every` and `tolerance`, and
-        a NumberMonitor lends its own.
+        Whether to monitor the distributions (`monitors`). A dict may have `every` and `tolerance`;
+        of a NumberMonitor, only these arguments are used.
 
     Notes
     -----
-    Until the first outcomes are known, every quantile is the forecast. An infinite quantile says
-    that a level missed by ten standard deviations or more: under attack, never on a real stream so
-    far.
+    Until the first outcomes are known, every quantile is the forecast. An infinite quantile means
+    that the coverage of a level was wrong by ten standard deviations or more, which happens under
+    attack, but has never happened on a real stream so far.
 
     Examples
     --------
@@ -175,12 +176,12 @@ class NumberRecalibrator(Savable, Learner):
 
     @property
     def groups(self) -> dict[Id, int]:
-        """The names of the groups in the order they came, and how many predictions each made."""
+        """The names of the groups in order of appearance, with their numbers of predictions."""
         return {name: kernel.begun for name, kernel in self._rule.groups.items()}
 
     @property
     def monitors(self) -> NumberMonitor | None:
-        """What watches the distributions, with ``monitor=True``; else None.
+        """The monitor of the distributions, None without ``monitor=True``.
 
         It bets when a number is predicted, and is paid when the outcome is learned.
 
@@ -211,16 +212,16 @@ class NumberRecalibrator(Savable, Learner):
         levels: npt.ArrayLike | None = None,
         scale: SupportsFloat | None = None,
     ) -> Distribution:
-        """Return the distribution of a number, and open a round that waits for its outcome.
+        """Return the distribution of a number, and open a round.
 
-        Without an id, the next `update` without one answers it; a further `predict` without an id
-        gives it up. With one, it waits until ``update(outcome, id=...)``. `by`, `at` and `due` are
-        as in `Recalibrator.predict`. A forecast that is NaN is missing: the recent mean of outcomes
-        is taken for it.
+        Without an id, the outcome is given by the next `update` without one; another `predict`
+        without an id drops the round. With an id, the round is pending until
+        ``update(outcome, id=...)``. `by`, `at` and `due` are as in `Recalibrator.predict`. A
+        forecast that is NaN is missing, and replaced by the recent mean of outcomes.
 
-        A model that gives `quantiles`, at `levels` or at those of the recalibrator, or a `scale`,
-        the standard deviation of a normal distribution, is mixed with what is learned here, and
-        trusted as far as it deserves. The forecast is then their median unless it is given.
+        `quantiles` of the model, at `levels` or at those of the recalibrator, or its `scale`, the
+        standard deviation of a normal distribution, are mixed with the learned distributions, with
+        weights that depend on their losses. The forecast is then their median by default.
 
         Examples
         --------
@@ -248,10 +249,10 @@ class NumberRecalibrator(Savable, Learner):
         levels: npt.ArrayLike | None = None,
         scales: npt.ArrayLike | None = None,
     ) -> Distribution:
-        """Return the distributions of many numbers as things stand now.
+        """Return the distributions of many numbers, all from the current state.
 
-        Each is what `predict` would give in its place. Those with ids wait for their outcomes;
-        without ids nothing waits.
+        Each is what `predict` would return in its place. Rounds with ids are pending; without ids,
+        no rounds are opened.
 
         Examples
         --------
@@ -286,7 +287,7 @@ class NumberRecalibrator(Savable, Learner):
         3.0
         """
         row = as_given(forecast, quantiles, levels, scale, self.levels)
-        with self._book.lock:
+        with self._book.lock, uninterrupted:  # it is predicted, and taken back
             values: Floats = self._rule.look(row, by)
             return Distribution._of(self.levels, values, (self.seed, self.rounds))
 
@@ -301,20 +302,23 @@ class NumberRecalibrator(Savable, Learner):
         quantiles: npt.ArrayLike | None = None,
         levels: npt.ArrayLike | None = None,
         scales: npt.ArrayLike | None = None,
+        weights: npt.ArrayLike | None = None,
     ) -> Floats:
         """Predict each number and then learn its outcome; return the quantiles, a row each.
 
-        Bit for bit what `predict` and `update` give row by row. An outcome that is NaN or None is
-        not known: the row is predicted, and nothing is learned. With `hold` each outcome is known
-        right after its prediction and learned at its deadline. All or nothing: interrupted with
-        Ctrl-C, it is as if `run` had not been called.
+        The results are those of `predict` and `update` row by row, bit for bit. An outcome that is
+        NaN or None is unknown: the row is predicted, and nothing is learned. With `hold`, each
+        outcome is known right after its prediction and learned at its deadline. `weights` are the
+        weights of the outcomes, as in `update`. All or nothing: if it is interrupted with Ctrl-C,
+        the state is as before the call.
         """
         rule, names = self._rule, self._names(by)
         given = as_given_rows(forecasts, quantiles, levels, scales, self.levels)
         rows, known = rule.check(given, names), rule.known_outcomes(outcomes)
         check_same_length("forecasts", len(rows), "outcomes", len(known))
-        if self._book.has_deadlines or at is not None or due is not None:
-            return self._play(rows, known, names, at=at, due=due, opened=[])
+        is_weighed = weights is not None or self._is_weighed
+        if self._book.has_deadlines or is_weighed or at is not None or due is not None:
+            return self._play(rows, known, names, at=at, due=due, opened=[], weights=weights)
 
         def body() -> Floats:
             if len(rows):
@@ -348,10 +352,10 @@ class NumberRecalibrator(Savable, Learner):
     # -- looking --------------------------------------------------------------------------------
 
     def weights(self, *, by: Id | None = None) -> list[Memory]:
-        """Return what predictions rest on now, each in words with its weight, the heaviest first.
+        """Return what predictions are based on now, in words, by decreasing weight.
 
-        The weights are means over all levels and sum to 1. Much weight on what past residuals
-        explain says that the model leaves something out that it could know.
+        The weights are means over all levels and sum to 1. A large weight on what past residuals
+        explain means that the model omits information that it could use.
 
         Examples
         --------
@@ -363,11 +367,8 @@ class NumberRecalibrator(Savable, Learner):
         >>> recalibrator.weights()[0].words.startswith("the forecast,")
         True
         """
-        kernel = self._rule.whole
-        if by is not None:
-            if by not in self._rule.groups:
-                raise ValueError(f"by must name a group, got {describe(by)}")
-            kernel = self._rule.groups[by]
+        rule = self._rule
+        kernel = rule.whole if by is None else known_group(rule.groups, by)
         with self._book.lock:
             weights = kernel.mixture.weights().mean(axis=1)
         words = [f"{place}, {spread}" for place in LOCATIONS for spread in SPREADS]
@@ -375,7 +376,7 @@ class NumberRecalibrator(Savable, Learner):
 
     @property
     def is_caught(self) -> bool:
-        """Whether the net holds some level now, so that quantiles are infinite."""
+        """Whether the safety net is active at some level, so that quantiles are infinite."""
         with self._book.lock:
             return bool(self._rule.whole.net.is_caught(self.learned))
 
@@ -384,61 +385,29 @@ class NumberRecalibrator(Savable, Learner):
     def _save(self) -> tuple[int, dict[str, Any]]:
         with self._book.lock:
             rule, rounds = self._rule, waiting_rounds(self._book)
-            names = {name: at for at, name in enumerate(rule.groups)}
-            own = [rule.group_of(each) for each in rounds]
-            state = save_book(self._book) | {
-                "group_names": list(names),
-                "waiting_groups": np.array(
-                    [WHOLE if name is None else names[name] for name in own], dtype=np.int64
-                ),
-            }
-            parts = {"whole_": rule.whole.save([rule.whole_of(each) for each in rounds])}
-            parts |= {f"group{at}_": rule.groups[name].save(rounds) for name, at in names.items()}
+            whole = rule.whole.save([rule.whole_of(each) for each in rounds])
+            state = save_book(self._book) | save_groups(rule, rounds, whole)
             if self.monitors is not None:
                 seen, saved = self.monitors._save()
-                parts[WATCH] = {"rounds": seen, **saved}
-            for prefix, saved in parts.items():
-                state |= {prefix + name: value for name, value in saved.items()}
+                state |= prefixed(WATCH, {"rounds": seen, **saved})
             return self.rounds, state
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
         rule, book = self._rule, take_book(state)
-        names, groups = state.pop("group_names"), integers(state, "waiting_groups", low=WHOLE)
-        del state["waiting_groups"]
-        if not isinstance(names, list) or len(set(names)) < len(names):
-            raise ValueError("saved group_names must be a list of distinct names")
-        rule.check_groups(names, len(names))
-        state, whole = part_of(state, "whole_")
-        waiting = rule.whole.load(whole)
-        inside = []
-        for at, name in enumerate(names):
-            state, saved = part_of(state, f"group{at}_")
-            inside.append(iter(rule.new_group(name).load(saved)))
         if self.monitors is not None:
-            state, watch = part_of(state, WATCH)
+            watch = taken(state, WATCH)
             self.monitors._load(watch.pop("rounds"), watch)
             seen = self.monitors.monitors.values()
             if any(each.rounds > rounds or each._last_key >= rounds for each in seen):
                 raise ValueError("the saved monitors must have seen rounds that were predicted")
-        check_names(state, set())
-        if self.rounds != rounds or len(waiting) != len(groups) or (groups >= len(names)).any():
-            raise ValueError("the saved rounds are not those of the saved groups")
-        try:
-            waiting = [
-                each if group == WHOLE else rule.in_group(next(inside[group]), each)
-                for each, group in zip(waiting, groups.tolist(), strict=True)
-            ]
-        except StopIteration:
-            raise ValueError("a saved round is missing in its group") from None
-        if any(next(each, None) is not None for each in inside):
-            raise ValueError("a saved round of a group is missing in the whole")
+        waiting = load_groups(rule, state, rounds, "forecasts")
         low, high = rule.whole.low, rule.whole.high
         bounds = max(low, -LARGEST), min(high, LARGEST)
         load_book(self._book, book, waiting, rounds, bounds=bounds)
 
 
 def watched_with(monitor: object) -> dict[str, Any] | None:
-    """Return the arguments of the monitor that is asked for, None if none is."""
+    """Return the arguments of the requested monitor, None if there is none."""
     if isinstance(monitor, NumberMonitor):
         monitor = {name: monitor._given[name] for name in WATCHED}
     return settings_of(monitor, WATCHED)

@@ -1,4 +1,4 @@
-"""The recalibrator: sharp, then safe, with outcomes that may come late."""
+"""The recalibrator: sharp, then safe, with outcomes that may be late."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ from calibrant._kernels.kernel import Calls, all_or_nothing
 from calibrant._kernels.rounds.learner import Learner
 from calibrant._kernels.saved import check_names
 from calibrant._kernels.scores.pending import PendingKernel
-from calibrant._kernels.scores.pending_saving import load_pending, save_pending
 from calibrant._kernels.scores.recalibrate import KINDS, RecalibrateKernel, as_known
 from calibrant._kernels.scores.score_rounds import check_rounds
-from calibrant._kernels.scores.score_rule import ScoreRule, load_waits, save_waits
+from calibrant._kernels.scores.score_rule import ScoreRule
 from calibrant._kernels.scores.smooth import smooth_of
 from calibrant._times import Time
 from calibrant.checks import Columns, check_columns, refuse
@@ -38,64 +37,72 @@ from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.settings import settings_of
 from calibrant.monitor.side_by_side import SideBySide
 from calibrant.recalibrate.groups import Groups
-from calibrant.recalibrate.saving import load_rounds, save_rounds, take_rounds
-from calibrant.recalibrate.weights import group_weights, words
-from calibrant.rounds.policy import Policy, silence_of
+from calibrant.recalibrate.saving import (
+    PENDING,
+    WATCH,
+    load_monitors,
+    load_rounds,
+    load_silence,
+    prefixed,
+    save_rounds,
+    save_silence,
+    take_rounds,
+    taken,
+)
+from calibrant.recalibrate.weights import WORDS, group_weights, words
+from calibrant.rounds.policy import Policy
 from calibrant.rounds.saving import Integers, load_book, save_book, take_book, waiting_rounds
 from calibrant.saving import Savable
 
 Times = Time | Sequence[Time] | npt.NDArray[Any]
 #: One name a row, None for a row without one.
 Names = Sequence[Id | None] | npt.NDArray[Any]
-#: How the names of the saved parts of monitors and of what silence says begin.
-WATCH, PENDING = "watch_", "pending_"
 
 
 class Recalibrator(Savable, Learner):
     """Turn the scores of a model into probabilities that stay calibrated.
 
-    A mixture of online recalibrations, some of which look at the last outcomes, gives a mean. It is
-    placed on a grid of points, and moved only where outcomes show a point to be biased:
-    `docs/recalibrate.md`. `docs/groups.md` says how groups share what is learned.
+    A mixture of online recalibrations, some of which use the last outcomes, estimates a mean. It is
+    placed on a grid of points, and moved only if outcomes show that a point is biased: see
+    `docs/recalibrate.md`, and `docs/groups.md` for how groups share what is learned.
 
     Parameters
     ----------
     kind : {"probability", "logit", "margin"}, default "probability"
-        What the scores are: probabilities in [0, 1]; log odds; or numbers of any unit that grow
-        with the probability and are 0 where the model is undecided.
+        The kind of the scores: probabilities in [0, 1]; log odds; or numbers in any unit that
+        increase with the probability and are 0 where the model is undecided.
     seed : int, default 0
         Seed of the draws, in [0, 2**64 - 1]. The draw of a prediction depends on the seed and on
         how many predictions came before.
     capacity : int, default 100_000
-        How many predictions with an id may wait for their outcomes; also how many finished ids
-        are remembered, so that an outcome that comes twice is counted once.
+        The maximal number of pending predictions with an id; also the number of finished ids that
+        are remembered, so that an outcome given twice is counted once.
     when_full : {"expire", "refuse"}, default "expire"
-        What happens when one more would wait: the oldest expires (`expired` counts them), or the
-        new one is refused.
+        What to do at capacity: the oldest pending prediction expires (`expired` counts them), or
+        the new one is refused.
     max_groups : int, default 1_000_000
-        How many groups `by` may name. A group takes about 300 bytes, and 19 kB more once its own
-        outcomes are enough for a curve of its own.
+        The maximal number of groups in `by`. A group takes about 300 bytes, and 19 kB more once it
+        has enough outcomes for its own curve.
     silence : {0, 1}, optional
-        The outcome that is not announced: a prediction without one by its deadline had this. The
-        other is used as soon as it comes, without taking the silence of the rest for more than
-        it says so far (`docs/silence.md`). Predictions then have an id.
+        The outcome that is not reported: the outcome of predictions without one at their deadline.
+        The other outcome is used as soon as it arrives, and the silence of the rest as partial
+        evidence (`docs/silence.md`). Predictions then need an id.
     after : number, timedelta or text such as "30d", optional
-        The deadline with `silence`, counted from the prediction: in predictions, or in time where
-        predictions say when they are made (``at=...``). A row may have its own, ``due=...``.
+        The deadline with `silence`, counted from the prediction: in predictions, or in time if
+        predictions have times (``at=...``). A row may have its own deadline, ``due=...``.
     hold : number, timedelta or text, optional
-        Learn every outcome at this age, or when it comes if that is later: for delays that depend
-        on the outcome when both kinds do come.
+        Learn every outcome at this age, or when it arrives if that is later: for delays that
+        depend on the outcome if both kinds are reported.
     monitor : bool, dict or Monitor, default False
-        Whether to watch the raw scores and the expected predictions side by side: `monitors`. A
+        Whether to monitor the raw scores and the expected predictions side by side (`monitors`). A
         dict has arguments of `Monitor` (every, tolerance, alpha, block); of a Monitor, only its
-        arguments are taken. Outcomes are seen when they are learned.
+        arguments are used. The monitors get outcomes when these are learned.
 
     Notes
     -----
-    Threads may share a recalibrator if each names its predictions by id: steps with an id or a
-    group wait for one another and for a `run`, and so does a fork of the process. A step with
-    neither is refused with a RuntimeError while another thread's `run` is at work on what all
-    share.
+    Threads may share a recalibrator if all predictions have ids: calls with an id or a group wait
+    for one another and for a `run`, and so does a fork of the process. A call with neither raises
+    a RuntimeError during the `run` of another thread.
 
     Examples
     --------
@@ -160,16 +167,15 @@ class Recalibrator(Savable, Learner):
         hold: float | timedelta | str | None = None,
         monitor: bool | Mapping[str, Any] | Monitor = False,
     ) -> None:
-        silent = silence_of(silence)
         policy = Policy.of(
-            silence=silent, after=after, hold=hold, capacity=capacity, when_full=when_full
+            silence=silence, after=after, hold=hold, capacity=capacity, when_full=when_full
         )
         whole = RecalibrateKernel(check_choice("kind", kind, KINDS), check_seed(seed))
         groups = Groups(check_integer("max_groups", max_groups, 0, sys.maxsize), whole.seed)
         settings = None if monitor is False else settings_of(monitor)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
         super().__init__(
-            ScoreRule(whole, groups, None if silent is None else PendingKernel(int(silent))),
+            ScoreRule(whole, groups, None if silence is None else PendingKernel(int(silence))),
             policy,
             None if settings is None else SideBySide(settings, max_groups, patience=capacity),
         )
@@ -185,18 +191,18 @@ class Recalibrator(Savable, Learner):
 
     @property
     def groups(self) -> dict[Id, int]:
-        """The names of the groups in the order they came, and how many predictions each made."""
+        """The names of the groups in order of appearance, with their numbers of predictions."""
         groups = self._groups
         return dict(zip(groups.names, groups.estimates.made().tolist(), strict=True))
 
     @property
     def pending(self) -> int:
-        """How many predictions wait for their outcomes."""
+        """The number of pending predictions."""
         return len(self._book) + self._whole.is_open
 
     @property
     def is_open(self) -> bool:
-        """Whether the last prediction without an id still waits for its outcome."""
+        """Whether the last prediction without an id is still pending."""
         return self._whole.is_open or self._book.unnamed is not None
 
     @property
@@ -227,13 +233,13 @@ class Recalibrator(Savable, Learner):
         at: Time | None = None,
         due: Time | None = None,
     ) -> float:
-        """Return the probability for a score, and open a round that waits for its outcome.
+        """Return the probability for a score, and open a round.
 
-        Without an id, the next `update` without one answers it; a further `predict` without an
-        id gives it up. With one, it waits until ``update(outcome, id)``, however many rounds that
-        takes. An id is used once. `by` names the group that the round belongs to, if any, and
-        `at` says when it is predicted, for deadlines and ``expire(before=...)``, and `due` is the
-        deadline of this row, with `silence` or `hold`.
+        Without an id, the outcome is given by the next `update` without one; another `predict`
+        without an id drops the round. With an id, the round is pending until
+        ``update(outcome, id)``, for any number of rounds. An id must be unique. `by` is the group
+        of the round, if any, `at` the time of the prediction, for deadlines and
+        ``expire(before=...)``, and `due` the deadline of this row, with `silence` or `hold`.
         """
         prediction: float = self._predict(score, id, by, at, due)
         return prediction
@@ -247,12 +253,12 @@ class Recalibrator(Savable, Learner):
         at: Times | None = None,
         due: Times | None = None,
     ) -> Floats:
-        """Return the probabilities for many scores as things stand now.
+        """Return the probabilities for many scores, all from the current state.
 
-        Each is what `predict` would give in its place. Those with ids wait for their outcomes,
-        which `update_many` or `update` bring; without ids nothing waits. More ids than `capacity`
-        are warned of, because the first would expire at once. `by` gives the group of
-        each row, None for a row without one, and `at` one time for all rows or one a row.
+        Each is what `predict` would return in its place. Rounds with ids are pending until
+        `update_many` or `update`; without ids, no rounds are opened. More ids than `capacity`
+        raise a warning, because the first would expire at once. `by` has the group of
+        each row, None for a row without one, and `at` is one time for all rows or one per row.
 
         Examples
         --------
@@ -278,18 +284,21 @@ class Recalibrator(Savable, Learner):
         by: Names | None = None,
         at: Times | None = None,
         due: Times | None = None,
+        weights: npt.ArrayLike | None = None,
     ) -> Floats:
         """Predict each score and then learn its outcome; return the predictions.
 
-        Bit for bit what `predict` and `update` give row by row, in compiled loops. `by` gives the
-        group of each round, None for a round without one. An outcome that is NaN or None is not
-        known: the row is predicted, and nothing is learned. With `silence` or `hold` each outcome
-        is known right after its prediction and learned at its deadline, NaN being silence; `at` and
-        `due` then say when rows are predicted and due. All or nothing: interrupted with Ctrl-C, it
-        is as if `run` had not been called.
+        A compiled loop that gives the same results as `predict` and `update` row by row, bit for
+        bit. `by` has the group of each round, None for a round without one. An outcome that is NaN
+        or None is unknown: the row is predicted, and nothing is learned. With `silence` or `hold`,
+        each outcome is known right after its prediction and learned at its deadline, where NaN is
+        silence; `at` and `due` then are the times and deadlines of the rows. `weights` are the
+        weights of the outcomes, as in `update`. All or nothing: if it is interrupted with Ctrl-C,
+        the state is as before the call.
         """
-        if self._book.has_deadlines or at is not None or due is not None:
-            return self._play(scores, as_known(outcomes), by, at=at, due=due)
+        is_weighed = weights is not None or self._is_weighed
+        if self._book.has_deadlines or is_weighed or at is not None or due is not None:
+            return self._play(scores, as_known(outcomes), by, at=at, due=due, weights=weights)
         return self._run(scores, outcomes, by=by)[0]
 
     def fit(
@@ -300,13 +309,14 @@ class Recalibrator(Savable, Learner):
         by: Names | None = None,
         at: Times | None = None,
         due: Times | None = None,
+        weights: npt.ArrayLike | None = None,
         allow: str | Sequence[str] = (),
     ) -> Self:
         """Learn from history, oldest row first, as `run` does; return the recalibrator itself.
 
-        Unlike `run` it looks at the rows first: those that are sorted by outcome, say, are refused
-        with a ValueError, and of others it warns. `allow` names checks to accept anyway,
-        "order" for instance (`docs/checks.md`).
+        Unlike `run`, it checks the rows first: rows that are sorted by outcome, for example, raise
+        a ValueError, and other problems a warning. `allow` lists checks to skip, such as "order"
+        (`docs/checks.md`).
 
         Examples
         --------
@@ -326,7 +336,7 @@ class Recalibrator(Savable, Learner):
             for finding in found:
                 if finding.is_open:
                     warnings.warn(finding.message, stacklevel=2)
-        self.run(scores, outcomes, by=by, at=at, due=due)
+        self.run(scores, outcomes, by=by, at=at, due=due, weights=weights)
         return self
 
     def _run(
@@ -340,8 +350,8 @@ class Recalibrator(Savable, Learner):
     ) -> tuple[Floats, Floats | None, Floats | None]:
         """Play rounds whose outcomes are known at once.
 
-        Returns the predictions, the raw scores and expected predictions in two rows if these
-        `means` are asked for or somebody watches, and the estimates for ranking if asked for.
+        Returns the predictions, the raw scores and expected predictions in two rows if `means` or
+        a monitor need them, and the estimates for ranking if requested.
         """
         size = len(as_series(scores, "scores"))
         monitors = self.monitors
@@ -386,13 +396,13 @@ class Recalibrator(Savable, Learner):
     # -- looking --------------------------------------------------------------------------------
 
     @overload
-    def expected(self, score: SupportsFloat, by: Id | None = None) -> float: ...
+    def expected(self, score: SupportsFloat, *, by: Id | None = None) -> float: ...
     @overload
-    def expected(self, score: npt.ArrayLike, by: Names | None = None) -> Floats: ...
-    def expected(self, score: Any, by: Any = None) -> Any:
+    def expected(self, score: npt.ArrayLike, *, by: Names | None = None) -> Floats: ...
+    def expected(self, score: Any, *, by: Any = None) -> Any:
         """Return the mean of what `predict` would draw for this score now; changes nothing.
 
-        Of many scores, the mean of each; `by` then gives the group of each.
+        For many scores, the mean of each; `by` then has the group of each.
         """
         whole, groups = self._rule.whole, self._rule.groups
         if is_one(score):
@@ -407,15 +417,15 @@ class Recalibrator(Savable, Learner):
             return groups.expected_many(whole, score, by)
 
     @overload
-    def smooth(self, score: SupportsFloat, by: Id | None = None) -> float: ...
+    def smooth(self, score: SupportsFloat, *, by: Id | None = None) -> float: ...
     @overload
-    def smooth(self, score: npt.ArrayLike, by: Names | None = None) -> Floats: ...
-    def smooth(self, score: Any, by: Any = None) -> Any:
+    def smooth(self, score: npt.ArrayLike, *, by: Names | None = None) -> Floats: ...
+    def smooth(self, score: Any, *, by: Any = None) -> Any:
         """Return the mixture's estimate for ranking, for a score or each of many; changes nothing.
 
-        As fine as the scores are, and hardly moved by experts that remember only a few events.
-        Only what `predict` places on its grid has the guarantee; `docs/production.md` says which
-        to use when.
+        It is as fine-grained as the scores, and hardly affected by experts that remember only a few
+        events. Only the predictions on the grid have the guarantee; see `docs/production.md` for
+        when to use which.
 
         Examples
         --------
@@ -433,7 +443,7 @@ class Recalibrator(Savable, Learner):
                 return float(self._groups.smooth_many(self._whole, [score], [by])[0])
             return self._groups.smooth_many(self._whole, score, by)
 
-    def distribution(self, score: SupportsFloat, by: Id | None = None) -> tuple[Floats, Floats]:
+    def distribution(self, score: SupportsFloat, *, by: Id | None = None) -> tuple[Floats, Floats]:
         """Return the points that `predict` would draw from for this score now, and their weights.
 
         Changes nothing.
@@ -444,13 +454,13 @@ class Recalibrator(Savable, Learner):
             last, score = self._groups.look(self._whole, score, by)
             return last.distribution(score)
 
-    def weights(self, by: Id | None = None) -> list[Memory]:
-        """Return what predictions rest on now, each in words with its weight, the heaviest first.
+    def weights(self, *, by: Id | None = None) -> list[Memory]:
+        """Return what predictions are based on now, in words, by decreasing weight.
 
         A drift is a correction that forgets, the faster the shorter its memory; a fixed one
-        forgets nothing. Where outcomes come in batches, memories are counted in these, as in "the
-        last 2 batches, 6,000 outcomes". With `by`, those of a group, which rests on what is learned
-        of all and on its own. The weights sum to 1.
+        forgets nothing. If outcomes arrive in batches, memories are counted in batches, as in "the
+        last 2 batches, 6,000 outcomes". With `by`, the weights of a group, which combine what is
+        learned from all rounds and from its own. The weights sum to 1.
 
         Examples
         --------
@@ -469,10 +479,11 @@ class Recalibrator(Savable, Learner):
             waiting = 1.0 if rule.silence is None else float(rule.silence.weights[0])
             experts = rule.whole._weights(placed=by is None)
             weights: Floats = np.append(experts * waiting, 1.0 - waiting)
-            batch = rule.whole._batch_size()
+            batch = round(rule.whole._batch_size())
             if by is not None:
                 weights = group_weights(weights, rule.groups, rule.groups.find(by)[1])
-        return heaviest_first(words(round(batch))[: len(weights)], weights.tolist())
+        of_weights = words(batch) if batch else WORDS
+        return heaviest_first(of_weights[: len(weights)], weights.tolist())
 
     # -- saving ---------------------------------------------------------------------------------
 
@@ -481,13 +492,9 @@ class Recalibrator(Savable, Learner):
             rounds = waiting_rounds(self._book)
             state = self._whole._get_state() | self._groups.get_state()
             state |= save_book(self._book) | save_rounds(rounds)
-            if self._rule.silence is not None:
-                places, cells = save_waits(rounds)
-                parts = save_pending(self._rule.silence)
-                parts |= {"awaited": places, "awaited_cells": cells}
-                state |= {PENDING + name: part for name, part in parts.items()}
+            state |= save_silence(self._rule.silence, rounds)
             if self.monitors is not None:
-                state |= {WATCH + name: part for name, part in self.monitors.save().items()}
+                state |= prefixed(WATCH, self.monitors.save())
             return self.rounds, state
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
@@ -502,23 +509,12 @@ class Recalibrator(Savable, Learner):
         load_book(self._book, book, waiting, rounds)
         if self._book.unnamed is not None and whole.is_open:
             raise ValueError("a saved prediction without an id waits beside another")
-        if self._rule.silence is not None:
-            places, cells = silence.pop("awaited"), silence.pop("awaited_cells")
-            load_pending(self._rule.silence, silence)
-            load_waits(self._rule.silence, waiting, places, cells, self._rule.silence.silence)
-        else:
-            check_names(silence, set())
-        monitors = self.monitors
-        if monitors is None:
-            check_names(watch, set())
-            return
-        check_names(watch, set(monitors.save()))
-        monitors.load(watch)
-        both = (monitors.raw, monitors.calibrated)
-        if monitors.raw.rounds != monitors.calibrated.rounds or any(
-            each.rounds > self.rounds or each._last_key >= self.rounds for each in both
-        ):
-            raise ValueError("the saved monitors must have seen rounds that were predicted")
+        if self.pending + self.learned + self.expired > rounds:
+            raise ValueError("what waits, is learned or expired must have been predicted")
+        kernel = self._rule.silence
+        silent = 0 if kernel is None else kernel.silence
+        load_silence(kernel, silence, waiting, self._book.now, rounds, silent)
+        load_monitors(self.monitors, watch, rounds)
 
     def _check_rounds(self, groups: Integers, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""
@@ -529,11 +525,5 @@ class Recalibrator(Savable, Learner):
 
 
 def is_one(score: object) -> bool:
-    """Return whether this is one score, or no score at all, and not many."""
+    """Return whether this is at most one score, not several."""
     return isinstance(score, str | bytes) or not getattr(score, "shape", hasattr(score, "__len__"))
-
-
-def taken(state: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """Take the parts out of a state whose names begin so, without the prefix."""
-    names = [name for name in state if name.startswith(prefix)]
-    return {name.removeprefix(prefix): state.pop(name) for name in names}

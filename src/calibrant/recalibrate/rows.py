@@ -13,10 +13,9 @@ from calibrant.checks.order import time_order
 from calibrant.checks.scores import scale
 from calibrant.recalibrate.recalibrator import Recalibrator
 from calibrant.tables.errors import InputError
+from calibrant.tables.scored import take_scored
 
 if TYPE_CHECKING:
-    from calibrant._kernels.rounds.learner import Learner
-    from calibrant.recalibrate.class_rows import ClassRows
     from calibrant.tables import Scored, Table
 
 #: With fewer rows, the first one that cannot be used says it all.
@@ -65,8 +64,7 @@ def recalibrate_rows(
         )
         assert watched is not None
         return Recalibrated(predictions, watched[1], rows.outcomes, estimates)
-    made, dues = deadlines(recalibrator, rows)
-    told, outcomes = recalibrator._play_table(
+    told, outcomes, made, dues = recalibrator._play_table(
         rows.scores, rows.outcomes, rows.groups,
         at=None if clock is None else clock.ticks,
         known=known, due=None if due is None else due.ticks,
@@ -91,8 +89,6 @@ def take_rows(table: Table, **parts: Any) -> Scored:
     Where that fails, whole columns are looked at first: if one is of another scale, or not in the
     order of time, the first bad cell says too little.
     """
-    from calibrant.tables import take_scored  # noqa: PLC0415 - needed for tables only
-
     try:
         return take_scored(table, **parts)
     except InputError:
@@ -103,8 +99,6 @@ def take_rows(table: Table, **parts: Any) -> Scored:
 
 def check_whole_columns(table: Table, parts: Mapping[str, Any]) -> None:
     """Refuse columns of times out of order, and of scores that are missing or percents."""
-    from calibrant.tables import take_scored  # noqa: PLC0415
-
     if parts.get("time") is not None:
         check_time(table, parts["time"])
     wide = take_scored(
@@ -132,16 +126,6 @@ def check_time(table: Table, column: str) -> None:
         raise InputError(found.message, source=table.source, column=column)
 
 
-def deadlines(recalibrator: Learner, rows: Scored | ClassRows) -> tuple[Floats, Floats | None]:
-    """Return when rows are predicted, by the clock or counted, and their deadlines, if any."""
-    clock, due, size = rows.clock, rows.due, len(rows.scores)
-    made, dues = recalibrator._book.policy.times(
-        size, None if clock is None else clock.ticks, None if due is None else due.ticks,
-        -np.inf, None, 0, clock is not None and clock.sort != "numbers",
-    )  # fmt: skip
-    return np.arange(size, dtype=np.float64) if made is None else made, dues
-
-
 def checked(
     recalibrator: Recalibrator,
     rows: Scored,
@@ -149,16 +133,19 @@ def checked(
     source: str | None = None,
 ) -> list[Finding]:
     """Return what checks find in rows that are to be recalibrated; raise what they refuse."""
-    policy, clock = recalibrator._book.policy, rows.clock
+    policy = recalibrator._book.policy
+    made, known, due = [
+        None if each is None else each.ticks for each in (rows.clock, rows.available, rows.due)
+    ]
     has_silence = policy.silence is not None
+    is_dated = rows.clock is not None and rows.clock.sort != "numbers"
+    if has_silence and made is not None:
+        _, due = policy.times(len(made), made, due, -np.inf, None, 0, is_dated)
     found = check_columns(
         Columns(
-            rows.outcomes, rows.scores,
-            None if clock is None else clock.ticks,
-            None if rows.available is None else rows.available.ticks,
-            deadlines(recalibrator, rows)[1] if has_silence and clock is not None else None,
-            kind=recalibrator.kind, is_time=clock is not None and clock.sort != "numbers",
-            has_silence=has_silence, has_hold=policy.has_deadlines and not has_silence,
+            rows.outcomes, rows.scores, made, known, due if has_silence else None,
+            kind=recalibrator.kind, is_time=is_dated, has_silence=has_silence,
+            has_hold=policy.has_deadlines and not has_silence,
         ),
         allow,
     )  # fmt: skip

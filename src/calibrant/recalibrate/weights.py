@@ -1,9 +1,8 @@
-"""What a recalibrator's predictions rest on now, in words."""
+"""What a recalibrator's predictions are based on now, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 import numpy as np
 
@@ -53,7 +52,6 @@ def last_batches(fade: float, batch: int) -> str:
     return f"{last}, {count * batch:,} outcomes"
 
 
-@lru_cache(maxsize=64)
 def words(batch: int = 0) -> tuple[str, ...]:
     """Return what each weight is of, where outcomes come in batches of this size, 0 for none.
 
@@ -71,6 +69,10 @@ def words(batch: int = 0) -> tuple[str, ...]:
         *drifts([forget for _, forget in OFFSET_EXPERTS], "a fixed shift"),
         *(["a fixed slope and shift"] * len(SLOPE_EXPERTS)),
     )
+
+
+#: Where outcomes do not come in batches.
+WORDS = words()
 
 
 def group_weights(whole: Floats, groups: Groups, number: int) -> Floats:

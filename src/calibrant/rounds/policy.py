@@ -1,4 +1,4 @@
-"""When an outcome counts: at once, at a deadline with or without news, or when it is old enough."""
+"""When an outcome counts: at once, at a deadline even without one, or at a fixed age."""
 
 from __future__ import annotations
 
@@ -25,21 +25,29 @@ class Policy:
     Attributes
     ----------
     silence : float or None
-        The outcome that no news until the deadline means.
+        The outcome of a round without one at its deadline.
     span : Span or None
-        How long after its prediction the deadline of a round is, unless the round says so itself.
+        The time from a prediction to its deadline, for rounds without their own deadline.
     is_held : bool
         Whether every outcome is learned at its deadline, or on arrival if that is later.
     capacity : int
-        How many rounds with an id may wait; also how many ids that expired are remembered.
+        The maximal number of pending rounds with an id; also the number of expired ids that are
+        remembered.
     when_full : {"expire", "refuse"}
-        What happens when one more would wait.
+        What to do at capacity.
     remember : int or None
-        How many finished ids are remembered: as many as may wait, if None.
+        The number of finished ids that are remembered; `capacity` if None.
     patience : float or None
-        How long after its prediction an outcome is still taken.
+        How long after its prediction an outcome is still accepted.
     has_deadlines : bool
         Whether outcomes count at deadlines: with silence, or held.
+
+    Examples
+    --------
+    >>> from calibrant.rounds import Policy
+    >>> policy = Policy.of(hold="7d")
+    >>> policy.is_held, policy.span.length / 86_400
+    (True, 7.0)
     """
 
     silence: float | None = None
@@ -55,13 +63,16 @@ class Policy:
     def of(
         cls,
         *,
-        silence: float | None = None,
+        silence: object = None,
         after: object = None,
         hold: object = None,
         capacity: object = 100_000,
         when_full: object = "expire",
+        classes: int = 2,
     ) -> Policy:
         """Return what the arguments of a constructor ask for.
+
+        An outcome is one of so many `classes`, and silence the number of one.
 
         Examples
         --------
@@ -70,20 +81,24 @@ class Policy:
         Span(length=2592000.0, is_time=True)
         >>> Policy.of(after=30)
         Traceback (most recent call last):
-        ValueError: after needs silence: it says when no news means the silent outcome
+        ValueError: after needs silence: it is the deadline after which no outcome means silence
         """
-        if silence is None and after is not None:
-            raise ValueError("after needs silence: it says when no news means the silent outcome")
-        if silence is not None and hold is not None:
+        if isinstance(silence, bool) or silence not in (None, *range(classes)):
             raise ValueError(
-                "silence and hold exclude each other: silence waits for deadlines already"
+                f"silence must be 0 or 1, the outcome that is not reported, got {silence!r}"
             )
+        if silence is None and after is not None:
+            raise ValueError(
+                "after needs silence: it is the deadline after which no outcome means silence"
+            )
+        if silence is not None and hold is not None:
+            raise ValueError("silence and hold cannot be combined: silence already has deadlines")
         span = None
         if after is not None or hold is not None:
             name, given = ("after", after) if hold is None else ("hold", hold)
             span = as_span(given, name)
         return cls(
-            silence,
+            None if silence is None else float(silence),  # type: ignore[arg-type]
             span,
             hold is not None,
             check_integer("capacity", capacity, 1, sys.maxsize),
@@ -167,7 +182,7 @@ class Policy:
     def _check(self, has_at: bool, has_due: bool, is_timed: bool | None, is_dated: bool) -> None:
         """Say what is missing for a deadline."""
         if is_timed is not None and is_timed != has_at:
-            raise ValueError("predictions say when they are made, at=..., all of them or none")
+            raise ValueError("either all predictions need a time, at=..., or none")
         if not has_at and (has_due or (self.span is not None and self.span.is_time)):
             raise ValueError("a deadline in time needs the time of the prediction, at=... (--time)")
         if not has_due and self.span is None:
@@ -211,7 +226,7 @@ class Policy:
     def check_timed(self, is_timed: bool | None) -> None:
         """Refuse a time of arrival where deadlines count predictions."""
         if self.has_deadlines and not is_timed:
-            raise ValueError("outcomes say when they come if predictions do, at=...")
+            raise ValueError("outcomes need a time, at=..., if predictions have one")
 
     def time_to_advance(self, now: Time, is_timed: bool | None) -> float:
         """Return the time up to which what is due is learned, or say why there is none."""
@@ -221,12 +236,3 @@ class Policy:
         if is_timed is False:
             raise ValueError("deadlines count predictions here, which advance by themselves")
         return time
-
-
-def silence_of(silence: object) -> float | None:
-    """Return the silent outcome of an event, or say which there are."""
-    if silence is None:
-        return None
-    if isinstance(silence, bool) or silence not in (0, 1):
-        raise ValueError(f"silence must be the outcome that no news means, 0 or 1, got {silence!r}")
-    return float(silence)

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, Id, check_id, check_integer
+from calibrant._checks import LARGEST_WEIGHT, Floats, Id, check_id, check_integer
 from calibrant._kernels.rounds.book import Book
 from calibrant._kernels.rounds.round import Round, rounds_as_arrays, rounds_from_arrays
-from calibrant._kernels.saved import floats, number
+from calibrant._kernels.saved import check_all, floats, number
 
 Integers = npt.NDArray[np.int64]
 LARGEST = np.finfo(np.float64).max
@@ -24,6 +24,12 @@ BOOK_PARTS = (
     "waiting_smooth", "coming_rows", "coming_times", "coming_outcomes", "finished_ids",
     "finished_outcomes", "expired_ids", "expired", "clock", "clock_timed",
 )  # fmt: skip
+#: What a book has too once outcomes had weights; a state without them has none.
+WEIGHT_PARTS = ("waiting_weights", "weights")
+#: And what it has if outcomes of a table become known when nothing can be learned of them any more.
+LATE_PARTS = ("late_times", "late_outcomes", "late_known")
+#: What a state may have, or not.
+FURTHER_PARTS = (*WEIGHT_PARTS, *LATE_PARTS)
 REALS = (
     "waiting_times", "waiting_dues", "waiting_outcomes", "waiting_arrived", "waiting_smooth",
 )  # fmt: skip
@@ -68,8 +74,8 @@ class Parts(NamedTuple):
         return math.nan if self.book.policy.span is None else self.book.policy.span.length
 
 
-#: What must hold between the parts of a saved book, in words and as it is checked: one truth, or
-#: many. Loading refuses a state where one does not, and names it.
+#: What must hold between the parts of a saved book, in words and as it is checked. Loading refuses
+#: a state where one does not, and names it.
 MUST_HOLD: tuple[tuple[str, Callable[[Parts], Any]], ...] = (
     ("ids are at most the capacity",
      lambda s: max(len(s.ids), len(s.finished), len(s.gone)) <= s.book.capacity),
@@ -96,6 +102,8 @@ MUST_HOLD: tuple[tuple[str, Callable[[Parts], Any]], ...] = (
      lambda s: not s.waits.any() or (s.book.has_deadlines and s.timed >= 0)),
     ("all waits for deadlines where silence has one",
      lambda s: math.isnan(s.book.silence) or s.waits[: s.rows]),
+    ("clock_timed is 0 or 1 once time passes or something waits where there are deadlines",
+     lambda s: s.timed >= 0 or not s.book.has_deadlines or (s.rows == 0 and s.clock == -math.inf)),
     ("clock_timed is 1 where deadlines are times",
      lambda s: s.timed != 0 or s.book.policy.span is None or not s.book.policy.span.is_time),
     ("a deadline in time is later than its prediction",
@@ -107,14 +115,6 @@ MUST_HOLD: tuple[tuple[str, Callable[[Parts], Any]], ...] = (
     ("no outcome is noted but of what waits for a deadline",
      lambda s: np.isnan(s.outcome[~s.waits])),
 )  # fmt: skip
-
-
-def check_parts(parts: Parts) -> None:
-    """Refuse a saved book of which something does not hold that must."""
-    for words, holds in MUST_HOLD:
-        found = holds(parts)
-        if not all(np.all(each) for each in (found if isinstance(found, list) else [found])):
-            raise ValueError(f"of the saved rounds this must hold: {words}")
 
 
 def waiting_rounds(book: Book) -> list[Any]:
@@ -148,12 +148,29 @@ def save_book(book: Book) -> dict[str, Any]:
         "expired": book.expired,
         "clock": book.now if math.isfinite(book.now) else None,
         "clock_timed": -1 if book.is_timed is None else int(book.is_timed),
+        **save_weights(book),
+        **save_late(book),
     }
+
+
+def save_weights(book: Book) -> dict[str, Any]:
+    """Return the weights of rounds that wait, and what they are divided by; nothing without any."""
+    weights = np.array([each.weight for each in waiting_rounds(book)], dtype=np.float64)
+    if book.weighings < 0.0 and (weights == 1.0).all():
+        return {}
+    return {"waiting_weights": weights, "weights": np.array([book.weighed, book.weighings])}
+
+
+def save_late(book: Book) -> dict[str, Any]:
+    """Return outcomes of a table that nothing will be learned of; nothing without any."""
+    late = np.array(book.coming_late(), dtype=np.float64)
+    return dict(zip(LATE_PARTS, late.T.copy(), strict=True)) if len(late) else {}
 
 
 def take_book(state: dict[str, Any]) -> dict[str, Any]:
     """Take out of a state what `save_book` put there."""
-    return {name: state.pop(name) for name in BOOK_PARTS}
+    names = [name for name in FURTHER_PARTS if name in state]
+    return {name: state.pop(name) for name in (*BOOK_PARTS, *names)}
 
 
 def load_book(
@@ -185,9 +202,11 @@ def load_book(
     clock = number(state, "clock", low=-LARGEST, high=LARGEST) if is_set else -math.inf
     expired = check_integer("saved expired", state["expired"], 0, begun)
     known = (timed, clock, expired, unnamed, begun, book)
-    check_parts(Parts._make((ids, finished, gone, nameless, *whole, *real, *known)))
+    parts = Parts._make((ids, finished, gone, nameless, *whole, *real, *known))
+    check_all("of the saved rounds this must hold:", MUST_HOLD, parts)
     outcomes = floats(state, "finished_outcomes", size=len(finished))
-    for name in ("waiting_outcomes", "finished_outcomes", "coming_outcomes"):
+    late = [name for name in LATE_PARTS if name in state]
+    for name in ("waiting_outcomes", "finished_outcomes", "coming_outcomes", *late[1:]):
         within = bounds if classes is None else (0.0, classes - 1.0)
         is_whole = classes is not None or not math.isnan(book.silence)
         check_outcomes(name, state[name], within, is_whole=is_whole)
@@ -206,6 +225,24 @@ def load_book(
     book.expired, book.now = expired, clock
     book.is_timed = None if timed < 0 else bool(timed)
     load_coming(book, state, keys, rounds)
+    if late:
+        load_late(book, state)
+    if any(name in state for name in WEIGHT_PARTS):
+        load_weights(book, state, rounds, begun)
+
+
+def load_weights(book: Book, state: Mapping[str, Any], rounds: list[Any], begun: int) -> None:
+    """Give a book what `save_weights` returned."""
+    weights = floats(state, "waiting_weights", size=len(rounds), low=0.0, high=LARGEST_WEIGHT)
+    weighed, weighings = floats(state, "weights", size=2, low=-1.0, high=LARGEST).tolist()
+    if not weighings <= begun or weighings % 1.0 or (weighings > 0.0) != (weighed > 0.0):
+        raise ValueError("saved weights must be a sum and of how many outcomes")
+    if not book.rule.is_weighted:
+        raise ValueError("saved weights must be of what takes weights")
+    book.weighed, book.weighings = weighed, weighings
+    for each, weight in zip(rounds, weights.tolist(), strict=True):
+        if weight != 1.0:
+            each.weight = weight
 
 
 def columns_of(state: Mapping[str, Any], size: int) -> tuple[Integers, Floats]:
@@ -248,6 +285,16 @@ def load_coming(
         raise ValueError("saved coming_rows must be of what has no outcome yet")
     found = [rounds[row] if keys[row] is None else keys[row] for row in rows.tolist()]
     book.load_arrivals(found, times.tolist(), outcomes.tolist())
+
+
+def load_late(book: Book, state: Mapping[str, Any]) -> None:
+    """Give a book what `save_late` returned."""
+    times = floats(state, "late_times")
+    outcomes = floats(state, "late_outcomes", size=len(times))
+    known = state["late_known"]
+    if known.shape != times.shape or known.dtype != np.float64 or (np.diff(times) < 0.0).any():
+        raise ValueError("saved late_times must rise, and late_known must be as many")
+    book.load_late(times.tolist(), outcomes.tolist(), known.tolist())
 
 
 def integers(

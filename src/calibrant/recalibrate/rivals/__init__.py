@@ -10,28 +10,55 @@ intervals of numbers calibrated: each is a `NumberRival`, which plays whole stre
 so for the scores of several classes: each is a `ClassRival`.
 """
 
-from calibrant.recalibrate.rivals.base import Raw as Raw
-from calibrant.recalibrate.rivals.base import Rival as Rival
-from calibrant.recalibrate.rivals.bins import HOPS as HOPS
-from calibrant.recalibrate.rivals.bins import TOPS as TOPS
-from calibrant.recalibrate.rivals.bins import Calibeating as Calibeating
-from calibrant.recalibrate.rivals.bins import KuleshovErmon as KuleshovErmon
-from calibrant.recalibrate.rivals.classes import ClassRefit as ClassRefit
-from calibrant.recalibrate.rivals.classes import ClassRival as ClassRival
-from calibrant.recalibrate.rivals.classes import OnlinePriorShift as OnlinePriorShift
-from calibrant.recalibrate.rivals.classes import OnlineTemperature as OnlineTemperature
-from calibrant.recalibrate.rivals.classes import OnlineTemperatureBias as OnlineTemperatureBias
-from calibrant.recalibrate.rivals.classes import OnlineVectorScaling as OnlineVectorScaling
-from calibrant.recalibrate.rivals.newton import OnlineBeta as OnlineBeta
-from calibrant.recalibrate.rivals.newton import OnlinePlatt as OnlinePlatt
-from calibrant.recalibrate.rivals.numbers import ACI as ACI
-from calibrant.recalibrate.rivals.numbers import SAOCP as SAOCP
-from calibrant.recalibrate.rivals.numbers import AgACI as AgACI
-from calibrant.recalibrate.rivals.numbers import ConformalPID as ConformalPID
-from calibrant.recalibrate.rivals.numbers import DtACI as DtACI
-from calibrant.recalibrate.rivals.numbers import GaussianEWMA as GaussianEWMA
-from calibrant.recalibrate.rivals.numbers import MultiQT as MultiQT
-from calibrant.recalibrate.rivals.numbers import NormalisedSplit as NormalisedSplit
-from calibrant.recalibrate.rivals.numbers import NumberRival as NumberRival
-from calibrant.recalibrate.rivals.numbers import SplitConformal as SplitConformal
-from calibrant.recalibrate.rivals.windowed_refit import WindowedRefit as WindowedRefit
+from calibrant.recalibrate.rivals.base import Raw, Rival
+from calibrant.recalibrate.rivals.bins import HOPS, TOPS, Calibeating, KuleshovErmon
+from calibrant.recalibrate.rivals.classes import (
+    ClassRefit,
+    ClassRival,
+    OnlinePriorShift,
+    OnlineTemperature,
+    OnlineTemperatureBias,
+    OnlineVectorScaling,
+)
+from calibrant.recalibrate.rivals.newton import OnlineBeta, OnlinePlatt
+from calibrant.recalibrate.rivals.numbers import (
+    ACI,
+    SAOCP,
+    AgACI,
+    ConformalPID,
+    DtACI,
+    GaussianEWMA,
+    MultiQT,
+    NormalisedSplit,
+    NumberRival,
+    SplitConformal,
+)
+from calibrant.recalibrate.rivals.windowed_refit import WindowedRefit
+
+__all__ = [
+    "ACI",
+    "HOPS",
+    "SAOCP",
+    "TOPS",
+    "AgACI",
+    "Calibeating",
+    "ClassRefit",
+    "ClassRival",
+    "ConformalPID",
+    "DtACI",
+    "GaussianEWMA",
+    "KuleshovErmon",
+    "MultiQT",
+    "NormalisedSplit",
+    "NumberRival",
+    "OnlineBeta",
+    "OnlinePlatt",
+    "OnlinePriorShift",
+    "OnlineTemperature",
+    "OnlineTemperatureBias",
+    "OnlineVectorScaling",
+    "Raw",
+    "Rival",
+    "SplitConformal",
+    "WindowedRefit",
+]

@@ -14,11 +14,12 @@ from calibrant._kernels.rounds.learner import Learner
 from calibrant._kernels.rounds.round import PyRound
 from calibrant._kernels.rounds.rule import Rule
 from calibrant._kernels.scores.recalibrate import as_known
+from calibrant.measures.distinct import Indices
 from calibrant.rounds.policy import Policy
 
 
 class RivalRule(Rule):
-    """The rounds of a rival, which knows nothing of lateness."""
+    """The rounds of a rival, which does not support late outcomes."""
 
     __slots__ = ("_learned", "_rounds", "current", "rival")
 
@@ -152,7 +153,7 @@ class Rival(Learner, ABC):
         rule: RivalRule = self._rule
         return rule.run(known_scores, known_outcomes)
 
-    def play_late(self, scores: Floats, outcomes: Floats, learned_by: Floats) -> Floats:
+    def play_late(self, scores: Floats, outcomes: Floats, learned_by: Indices) -> Floats:
         """Return what is predicted of rows whose outcomes come late.
 
         `learned_by` is the first row that may know each outcome; from an outcome that is NaN,
@@ -163,7 +164,7 @@ class Rival(Learner, ABC):
         >>> import numpy as np
         >>> from calibrant.recalibrate.rivals import OnlinePlatt
         >>> s, y = np.array([0.25, 0.25, 0.25]), np.array([1.0, 1.0, 0.0])
-        >>> OnlinePlatt().play_late(s, y, np.array([2.0, 3.0, 4.0])).round(4).tolist()
+        >>> OnlinePlatt().play_late(s, y, np.array([2, 3, 4])).round(4).tolist()
         [0.25, 0.25, 0.2819]
         """
         predictions, order, done = np.empty(len(scores)), np.argsort(learned_by, kind="stable"), 0

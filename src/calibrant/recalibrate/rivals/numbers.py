@@ -225,7 +225,7 @@ def quantile_tracking(
 ) -> Floats:
     """Return the P control of the conformal PID paper: thresholds of scores.
 
-    For an interval at 90 %, as there, the residual is tracked at 0.95, and so is its negative.
+    For an interval at 90%, as there, the residual is tracked at 0.95, and so is its negative.
 
     Steps are `rate` times the range of the last `burn_in` scores; nothing is learned before.
 

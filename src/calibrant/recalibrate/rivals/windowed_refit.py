@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._checks import Floats, check_choice, check_integer
 from calibrant._kernels.numbers.number_rivals import isotonic
+from calibrant.measures.distinct import Indices
 from calibrant.recalibrate.rivals.base import Rival
 from calibrant.recalibrate.rivals.newton import INSIDE, logit, sigmoid
 
@@ -138,7 +139,7 @@ class WindowedRefit(Rival):
         slope, intercept = self._line
         return np.asarray(1.0 / (1.0 + np.exp(-slope * np.log(p / (1.0 - p)) - intercept)))
 
-    def play_late(self, scores: Floats, outcomes: Floats, learned_by: Floats) -> Floats:
+    def play_late(self, scores: Floats, outcomes: Floats, learned_by: Indices) -> Floats:
         """Return what refits would have predicted of rows whose outcomes come late.
 
         `learned_by` is the first row that may know each outcome. A fit is made every so many rows,
@@ -150,7 +151,7 @@ class WindowedRefit(Rival):
         >>> from calibrant.recalibrate.rivals import WindowedRefit
         >>> s, y = np.array([0.1, 0.2, 0.3, 0.4, 0.2]), np.array([0.0, 1.0, 0.0, 1.0, 1.0])
         >>> rival = WindowedRefit("isotonic", window=4, every=4)
-        >>> rival.play_late(s, y, np.arange(1.0, 6.0)).tolist()
+        >>> rival.play_late(s, y, np.arange(1, 6)).tolist()
         [0.1, 0.2, 0.3, 0.4, 0.5]
         """
         predictions = np.empty(len(scores))
