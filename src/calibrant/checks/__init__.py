@@ -1,12 +1,12 @@
 """Whether the question is right: named checks of a user's rows, with one wording each.
 
-A recalibration can only be judged on rows that are in the order of time, whose scores were made
-before their outcomes, and whose outcomes are reported whatever they are. Each check is a function
-of the `Columns` and returns a `Finding`, or None where it sees nothing: it has a name, a severity
-("refuse", "warn" or "note"), what was seen and what to do about it. `check_columns` runs all that
-apply; read `columns` (what a check can see), then `order`, `outcomes` and `scores` (the checks) and
-`table` (all of them, and the front door for files and data frames). How often each is wrong on
-honest rows is measured: `benchmarks/checks.md`.
+A recalibration can only be judged on rows that are in order of time, whose scores were made before
+their outcomes, and whose outcomes are reported whatever their value. Each check is a function of
+the `Columns` that returns a `Finding`, or None if it finds nothing. A finding has a name, a
+severity ("refuse", "warn" or "note"), a description and a remedy. `check_columns` runs all checks
+that apply. Read `columns` (the input of a check), then `order`, `outcomes` and `scores` (the
+checks) and `table` (the list of all checks, and the entry point for files and data frames). How
+often each is wrong on valid rows is measured: `benchmarks/checks.md`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a check can see, what it finds, and a sample of rows that are too many to keep."""
+"""The input of a check, what it finds, and a sample of rows that are too many to keep."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calibrant._checks import Floats
 Severity: TypeAlias = Literal["refuse", "warn", "note"]
 #: Rows that stay together in a sample, and how many blocks of them are kept at most.
 BLOCK, MOST_BLOCKS = 1024, 256
-#: Bins of like scores.
+#: Bins of similar scores.
 BINS = 20
 
 
@@ -26,18 +26,18 @@ class Finding:
     Attributes
     ----------
     check : str
-        The name of the check, such as "order.sorted"; `allow` takes it, or what is before the dot.
+        The name of the check, such as "order.sorted"; `allow` takes it, or its part before the dot.
     severity : {"refuse", "warn", "note"}
-        Whether rows are refused unless the user insists, or are used with a warning, so that no
-        verdict is "better", or just remarked on.
+        "refuse": rows are refused unless the check is allowed; "warn": they are used with a
+        warning, and the verdict is never "better"; "note": a remark.
     seen : str
-        What was seen, in a sentence.
+        What was found, in a sentence.
     cure : str
         What to do about it.
     value : float
-        The figure that decided.
+        The figure on which the finding is based.
     is_allowed : bool
-        Whether the user answers for it, so that it is a note though it was graver.
+        Whether the user allowed it, which makes it a note.
 
     Examples
     --------
@@ -56,21 +56,21 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """What was seen and what to do about it."""
+        """What was found and what to do about it."""
         return f"{self.seen} {self.cure}".rstrip()
 
     @property
     def is_open(self) -> bool:
-        """Whether it keeps a verdict from being good."""
+        """Whether it keeps the verdict from being "better"."""
         return self.severity != "note"
 
     def as_object(self) -> dict[str, str]:
-        """Return it as JSON has it."""
+        """Return the finding for JSON."""
         return {"check": self.check, "severity": self.severity, "message": self.message}
 
     def allowed(self) -> Finding:
-        """Return it as a note: the user insists."""
-        cure = f"It was allowed ({self.check})."
+        """Return the finding as a note, because the user allowed it."""
+        cure = f"This was allowed ({self.check})."
         return replace(self, severity="note", cure=cure, is_allowed=self.is_open)
 
 
@@ -84,27 +84,27 @@ class Pairs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What checks can see of a user's rows, in their order.
+    """The input of the checks: a user's rows, in their order.
 
     Attributes
     ----------
     outcomes : array of float
         0 or 1, or between them; NaN where none is known.
     scores : array of float or None
-        The model's scores; NaN where one is missing. None where there is no model.
+        The model's scores; NaN where one is missing. None without a model.
     made : array of float or None
         When each row was predicted.
     known : array of float or None
         When each outcome became known; NaN for never.
     due : array of float or None
-        Each row's deadline, where silence means an outcome.
+        The deadline of each row, if silence means an outcome.
     kind : {"probability", "logit", "margin"}
         What the scores are.
     is_time : bool
-        Whether times are in seconds, and not in a unit of their own.
+        Whether times are in seconds; otherwise they are in an unknown unit.
     has_silence, has_hold : bool
-        Whether it was said what a missing outcome means, and whether outcomes are learned at an
-        age.
+        Whether a missing outcome has a meaning (`silence`), and whether outcomes are learned at a
+        fixed age (`hold`).
 
     Examples
     --------
@@ -126,9 +126,6 @@ class Columns:
     has_silence: bool = False
     has_hold: bool = False
 
-    def __len__(self) -> int:
-        return len(self.outcomes)
-
     @cached_property
     def is_known(self) -> npt.NDArray[np.bool_]:
         """Which rows have an outcome."""
@@ -136,9 +133,9 @@ class Columns:
 
     @cached_property
     def pairs(self) -> Pairs:
-        """Scores and outcomes of the rows that have both; without scores, one score for all."""
+        """Scores and outcomes of the rows that have both; without scores, all scores are 0."""
         has = self.is_known if self.scores is None else self.is_known & ~np.isnan(self.scores)
-        scores = np.zeros(len(self)) if self.scores is None else self.scores
+        scores = np.zeros(len(self.outcomes)) if self.scores is None else self.scores
         return Pairs(scores[has], self.outcomes[has], np.flatnonzero(has))
 
     @cached_property
@@ -156,7 +153,7 @@ class Columns:
 
     @cached_property
     def rates(self) -> Floats:
-        """The mean outcome of rows of like scores, in `pairs`, drawn to that of all by two rows."""
+        """The mean outcome of rows with similar scores, in `pairs`, shrunk to the overall mean."""
         scores, outcomes, _ = self.pairs
         rates = np.empty(len(outcomes))
         base, order = float(outcomes.mean()), self.by_score
@@ -176,11 +173,11 @@ class Columns:
 
 
 class Sample:
-    """Rows that come one after the other, of which some are kept: at most 262,144.
+    """A sample of at most 262,144 rows of a stream of rows.
 
-    Up to that many, all are. Of more, blocks of 1,024 neighbours, evenly spread from the first row
-    to the last: a file that is sorted is sorted in them too, neighbours stay neighbours, and what
-    the end lacks is lacking there.
+    Up to that many rows, all are kept. Of more, blocks of 1,024 consecutive rows are kept, evenly
+    spread from the first row to the last. So the sample of a sorted file is sorted, neighbours
+    stay neighbours, and outcomes that are missing at the end are missing at the end of the sample.
 
     Examples
     --------
@@ -189,7 +186,7 @@ class Sample:
     >>> sample = Sample()
     >>> for chunk in np.array_split(np.arange(1_000_000.0) % 2, 10):
     ...     sample.extend(Columns(chunk))
-    >>> sample.rows, len(sample.columns)
+    >>> sample.rows, len(sample.columns.outcomes)
     (1000000, 250432)
     """
 
@@ -202,7 +199,7 @@ class Sample:
         self._stride = 1
 
     def extend(self, columns: Columns) -> None:
-        """Take more rows, with the same columns as those before."""
+        """Add rows, with the same columns as before."""
         if self._like is None:
             names = ("outcomes", "scores", "made", "known", "due")
             self._like = columns
@@ -220,7 +217,7 @@ class Sample:
                 del self._blocks[1::2]
                 self._stride *= 2
         self._last = rows[:, whole:].copy()
-        self.rows += len(columns)
+        self.rows += len(columns.outcomes)
 
     @property
     def columns(self) -> Columns:
@@ -232,7 +229,7 @@ class Sample:
 
 
 def auc_of(scores: Floats, outcomes: Floats, order: npt.NDArray[np.int64] | None = None) -> float:
-    """Return the share of pairs of a 1 and a 0 in which the 1 has the higher score; ties are half.
+    """Return the share of pairs of a 1 and a 0 whose 1 has the higher score; ties count half.
 
     Examples
     --------
@@ -250,7 +247,7 @@ def auc_of(scores: Floats, outcomes: Floats, order: npt.NDArray[np.int64] | None
 
 
 def at_most(events: int, mean: float) -> float:
-    """Return the probability that a Poisson number of this mean is at most so many.
+    """Return the probability that a Poisson number with this mean is at most `events`.
 
     Examples
     --------

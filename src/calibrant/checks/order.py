@@ -1,43 +1,40 @@
-"""Whether rows are in the order in which they were scored: in no other can a run be believed."""
+"""Whether rows are in the order in which they were scored, which every measure depends on."""
 
 from __future__ import annotations
-
-from collections.abc import Hashable, Sequence
-from itertools import pairwise
 
 import numpy as np
 
 from calibrant._checks import Floats
 from calibrant.checks.columns import Columns, Finding, at_most
 
-#: Outcomes that depend on the last one are honest: one switch in ten may be left of those that
-#: independent outcomes would have, and so few as are found must then have this probability.
+#: Outcomes may depend on the last one: a tenth of the switches of independent outcomes is allowed.
+#: The number found is too small if it has at most this probability.
 LEFT, CHANCE = 0.1, 2e-3
-#: At most this share of them is left in a file that is sorted. It was chosen so that chains that
-#: stay as they are with probability 0.97 pass; see "outside the null" in `benchmarks/checks.md`.
+#: A sorted file has at most this share of the expected switches. Chosen so that chains that repeat
+#: the last outcome with probability 0.97 pass; see "outside the null" in `benchmarks/checks.md`.
 SORTED = 0.025
 #: Cycles of ones and zeros: their least number, how much less they may vary than chance has it,
 #: with 30 of them and with fewer, and their least mean length.
 CYCLES, REGULAR, REGULAR_FEW, SHORTEST = 11, 0.25, 0.08, 6.0
 #: Steps of a score that only rises, and outcomes of either kind.
 STEPS, FEW = 30, 10
-#: Rows of an id beyond its first, and ids, in a file that is grouped by them.
-REPEATS, IDS = 50, 5
-#: Time that runs backwards in more than `BACKWARDS` of its steps is newest first; in fewer than
-#: `SLIPS`, with this rank correlation, it is only a little out of order.
+#: If time runs backwards in more than `BACKWARDS` of the steps, rows are newest first; if in fewer
+#: than `SLIPS`, with this rank correlation, rows are only slightly out of order.
 BACKWARDS, SLIPS, NEARLY_IN_ORDER = 0.9, 0.05, 0.99
 
-SORT = "Put the rows in the order in which they were scored (--sort TIME), or, if they already are,"
-INSIST = f'{SORT} insist (--trust-order, or allow="order" in Python).'
+SORT = "Put the rows in the order in which they were scored (--sort TIME)."
+INSIST = f'{SORT} If they already are, use --trust-order (allow="order" in Python).'
 
 
 def sorted_by_outcome(columns: Columns) -> Finding | None:
-    """Far fewer switches between 0 and 1 than the scores lead one to expect.
+    """Detect far fewer switches between 0 and 1 than expected from the scores.
 
-    E switches are expected if outcomes are independent given the scores. A chain that stays as it
-    is with probability 0.9 leaves a tenth; its runs of the rarer kind are about Poisson. A file
-    with a single switch is two runs, so that one is counted as such.
+    E switches are expected if outcomes are independent given the scores. A chain that repeats the
+    last outcome with probability 0.9 has a tenth of them; its runs of the rarer kind are about
+    Poisson. A single switch is treated separately, since it makes two runs.
     """
+    if columns.rarer == 0:
+        return None
     y, rates = columns.pairs.outcomes, columns.rates
     expected = float((rates[1:] * (1 - rates[:-1]) + rates[:-1] * (1 - rates[1:])).sum())
     switches = int((y[1:] != y[:-1]).sum())
@@ -46,21 +43,21 @@ def sorted_by_outcome(columns: Columns) -> Finding | None:
     if chance > CHANCE or switches > SORTED * expected:
         return None
     times = "once" if switches == 1 else f"{switches:,} times"
-    basis = "the scores lead one to expect"
-    if columns.scores is None:
-        basis = "independent outcomes would make"
+    basis = "given the scores" if columns.scores is not None else "of independent outcomes"
     return Finding(
         "order.sorted", "refuse",
-        f"The outcome changes {times} from one row to the next, where {basis} about "
-        f"{expected:,.0f} changes: the rows seem to be sorted or grouped by outcome.",
-        f"{INSIST} Outcomes that stay the same for very long can look like this too.",
+        f"The outcome changes {times} from one row to the next, but about {expected:,.0f} changes "
+        f"would be expected {basis}: the rows seem to be sorted or grouped by outcome.",
+        f"{INSIST} Outcomes that stay the same for a very long time can also look like this.",
         switches / expected,
     )  # fmt: skip
 
 
 def sorted_within(columns: Columns) -> Finding | None:
-    """Runs of ones and zeros that take turns as by a calendar: sorted within each period."""
+    """Detect runs of ones and zeros that alternate regularly, as if sorted within each period."""
     y = columns.pairs.outcomes
+    if columns.rarer == 0:
+        return None
     ends = np.flatnonzero(np.diff(y) != 0.0)
     runs, is_one = np.diff(ends), y[ends[:-1] + 1] == 1.0
     ones, zeros = runs[is_one], runs[~is_one]
@@ -82,15 +79,15 @@ def sorted_within(columns: Columns) -> Finding | None:
         f"Runs of ones and zeros alternate about every {ones.mean() + zeros.mean():.0f} rows, far "
         "more regularly than by chance: the rows seem to be sorted by outcome within each day, "
         "month or batch.",
-        "Put the rows in the order in which they were scored (--sort TIME), or name the column of "
-        "time, so that rows of one time count as a batch (--time). Where a calendar decides the "
-        'outcomes, --allow order.sorted_within (allow="order.sorted_within" in Python).',
+        f"{SORT} Or give the column of times (--time), so that rows with the same time count as a "
+        "batch. If the outcomes do follow a calendar, use --allow order.sorted_within "
+        '(allow="order.sorted_within" in Python).',
         ratio,
     )  # fmt: skip
 
 
 def sorted_by_score(columns: Columns) -> Finding | None:
-    """Scores that only rise, or only fall."""
+    """Detect scores that only rise, or only fall."""
     if columns.scores is None:
         return None
     steps = np.diff(columns.scores[~np.isnan(columns.scores)])
@@ -106,7 +103,7 @@ def sorted_by_score(columns: Columns) -> Finding | None:
 
 
 def time_order(times: Floats) -> Finding | None:
-    """Whether a column of times runs backwards, is shuffled, or slips now and then.
+    """Detect times that run backwards, are shuffled, or are slightly out of order.
 
     Examples
     --------
@@ -119,11 +116,11 @@ def time_order(times: Floats) -> Finding | None:
     back, on = int((steps < 0.0).sum()), int((steps > 0.0).sum())
     if back == 0:
         return None
-    share, cure = back / (back + on), "Sort the rows by time (--sort TIME, or in Python before)."
+    share, cure = back / (back + on), "Sort the rows by time (--sort TIME)."
     if share > BACKWARDS:
         return Finding(
             "order.backwards", "refuse",
-            f"Time runs backwards in {100.0 * share:.0f} % of the steps: the newest rows come "
+            f"Time runs backwards in {100.0 * share:.0f}% of the steps: the newest rows come "
             "first.",
             cure, share,
         )  # fmt: skip
@@ -135,33 +132,6 @@ def time_order(times: Floats) -> Finding | None:
     if share < SLIPS and correlation > NEARLY_IN_ORDER:
         return Finding("order.slips", "note", f"{older}.", cure, correlation)
     return Finding(
-        "order.shuffled", "refuse", f"{older}: the rows are not in the order of time.", cure,
+        "order.shuffled", "refuse", f"{older}: the rows are not in order of time.", cure,
         correlation,
-    )  # fmt: skip
-
-
-def grouped_by_id(ids: Sequence[Hashable], times: Floats | None = None) -> Finding | None:
-    """Rows of each id that stand together, where no time says that they came one after another.
-
-    Examples
-    --------
-    >>> from calibrant.checks.order import grouped_by_id
-    >>> grouped_by_id([customer for customer in "abcdefgh" for _ in range(12)]).check
-    'order.grouped'
-    """
-    if times is not None and bool((np.diff(times) >= 0.0).all()):
-        return None
-    distinct = len(set(ids))
-    if len(ids) - distinct < REPEATS or distinct < IDS:
-        return None
-    blocks = 1 + sum(one != other for one, other in pairwise(ids))
-    if blocks > 1.01 * distinct:
-        return None
-    return Finding(
-        "order.grouped", "refuse",
-        f"All rows of an id stand together ({distinct:,} ids in {blocks:,} blocks): the rows are "
-        "grouped by id, and not in the order of time.",
-        "Name the column of time and sort by it (--sort TIME), or, if ids really came one after "
-        'the other, insist (--trust-order, or allow="order" in Python).',
-        blocks / distinct,
     )  # fmt: skip

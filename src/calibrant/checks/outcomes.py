@@ -1,4 +1,4 @@
-"""Whether outcomes are reported whatever they are, and which are still to come."""
+"""Whether outcomes are reported whatever their value, and which are still to come."""
 
 from __future__ import annotations
 
@@ -6,32 +6,31 @@ import math
 
 import numpy as np
 
-from calibrant._checks import Floats
 from calibrant.checks.columns import Columns, Finding, auc_of
 from calibrant.measures.delays import DelayCheck
 
-#: Odds of the scores may be wrong by this factor, and the other kind still stays away by chance
-#: with this probability at most.
+#: Even if the odds of the scores are wrong by this factor, the other kind of outcome is absent by
+#: chance with at most this probability.
 ODDS, CHANCE = 5.0, 1e-3
-#: Missing outcomes and odds beyond which known ones are lopsided, and the least known ones.
+#: Known outcomes are lopsided beyond this share of missing ones and these odds; their least number.
 GONE, LOPSIDED, FEW = 0.2, 20.0, 50
 #: Blocks of a file, by how much the last lacks more than its first half, and in how many standard
 #: deviations of the blocks of that half.
 BLOCKS, MORE, BEYOND = 20, 0.2, 6.0
 #: How often rows with and without an outcome alternate in the last two blocks, at least.
 MIXED = 4
-#: Scores that say so well which outcomes are missing decide it themselves.
+#: With an AUC beyond this, the scores determine which outcomes are missing.
 DECIDES = 0.95
 
 
 def one_sided(columns: Columns) -> Finding | None:
-    """Known outcomes of one kind, with gaps between them where the other kind should be."""
+    """Detect known outcomes of one kind only, with gaps where the other kind should be."""
     is_known = columns.is_known
     known = columns.outcomes[is_known]
     if is_known.all() or not len(known) or known.min() != known.max() or known[0] not in (0, 1):
         return None
     kind, last = int(known[0]), int(np.flatnonzero(is_known)[-1])
-    gaps, gone = int((~is_known[: last + 1]).sum()), len(columns) - len(known)
+    gaps, gone = int((~is_known[: last + 1]).sum()), len(is_known) - len(known)
     likely = 0.5
     if columns.kind == "probability" and columns.scores is not None:
         given = columns.scores[is_known & ~np.isnan(columns.scores)]
@@ -41,9 +40,10 @@ def one_sided(columns: Columns) -> Finding | None:
 
 
 def only_kind(kind: int, known: int, gaps: int, gone: int, score: float) -> Finding:
-    """Say what it means that so many known outcomes are of one kind.
+    """Return the finding on `known` outcomes of one kind.
 
-    There are `gaps` before the last of them and `gone` in all; `score` is the mean of theirs.
+    `gaps` rows before the last of them and `gone` rows in all have no outcome; `score` is the mean
+    score of the known ones.
     """
     likely = score if kind else 1.0 - score
     likely = likely * ODDS / (likely * ODDS + 1.0 - likely)
@@ -51,21 +51,21 @@ def only_kind(kind: int, known: int, gaps: int, gone: int, score: float) -> Find
     if gaps and known * math.log(likely) < math.log(CHANCE):
         return Finding(
             "one_sided", "refuse",
-            f"{all_of} and {gone:,} rows have none: it seems that only outcomes of {kind} are "
-            "reported.",
-            f"If no report means {1 - kind}, say after how long (--silence {1 - kind} --after "
-            f"SPAN, or silence={1 - kind}, after=... in Python); otherwise these rows cannot be "
-            'calibrated. --allow one_sided (allow="one_sided" in Python) insists.',
+            f"{all_of}, and {gone:,} rows have no outcome: it seems that only outcomes of {kind} "
+            "are reported.",
+            f"If no report within some time means {1 - kind}, give that time (--silence {1 - kind} "
+            f"--after SPAN; silence={1 - kind}, after=... in Python). Otherwise these rows cannot "
+            'be calibrated; to use them anyway: --allow one_sided (allow="one_sided" in Python).',
             known,
         )  # fmt: skip
     return Finding(
-        "one_kind", "note", f"{all_of}, and {gone:,} rows have none.",
-        "Nothing can be said before outcomes of both kinds are known.", known,
+        "one_kind", "note", f"{all_of}, and {gone:,} rows have no outcome.",
+        "Nothing can be concluded before outcomes of both kinds are known.", known,
     )  # fmt: skip
 
 
 def lopsided(columns: Columns) -> Finding | None:
-    """Many outcomes are missing, and those that are known contradict the scores beyond reason."""
+    """Detect many missing outcomes, with known ones that contradict the scores."""
     is_known = columns.is_known
     scores, outcomes, _ = columns.pairs
     if len(outcomes) < FEW or columns.rarer == 0 or columns.kind != "probability":
@@ -77,30 +77,30 @@ def lopsided(columns: Columns) -> Finding | None:
 
 
 def out_of_proportion(rate: float, score: float, known: int, gone: float) -> Finding | None:
-    """Say so if the rate of so many known outcomes contradicts their mean score beyond reason.
+    """Return a finding if the rate of `known` outcomes contradicts their mean score.
 
-    `gone` is the share of the outcomes that are missing.
+    `gone` is the share of missing outcomes.
     """
     if gone < GONE:
         return None
     least = 3.0 / known  # rates beyond what so many rows can show
-    rate, said = (min(max(each, least), 1.0 - least) for each in (rate, score))
-    times = math.exp(abs(logit(rate) - logit(said)))
+    rate, score = (min(max(each, least), 1.0 - least) for each in (rate, score))
+    times = math.exp(abs(logit(rate) - logit(score)))
     if times < LOPSIDED:
         return None
     return Finding(
         "lopsided", "warn",
-        f"Of the known outcomes {100.0 * rate:.1f} % are 1 where the scores are {100.0 * said:.1f} "
-        f"% on average, and {100.0 * gone:.0f} % of the outcomes are missing: one kind may be "
-        "reported more often than the other.",
-        "If no report means the other kind, say after how long (--silence, --after); otherwise "
+        f"Of the known outcomes, {100.0 * rate:.1f}% are 1, but their scores are "
+        f"{100.0 * score:.1f}% on average, and {100.0 * gone:.0f}% of all outcomes are missing: "
+        "one kind of outcome may be reported more often than the other.",
+        "If no report within some time means the other kind, use --silence and --after; otherwise "
         "find out why outcomes are missing.",
         times,
     )  # fmt: skip
 
 
 def immature(columns: Columns) -> Finding | None:
-    """Rows whose deadline is still to come: silence says nothing of them yet."""
+    """Detect rows before their deadline, whose silence means nothing yet."""
     made, due = columns.made, columns.due
     if made is None or due is None:
         return None
@@ -108,18 +108,18 @@ def immature(columns: Columns) -> Finding | None:
     young = int((due >= made.max()).sum())
     if not young:
         return None
-    share = young / len(columns)
+    rows = len(made)
+    share = young / rows
     return Finding(
         "maturity", "warn" if share > 0.5 else "note",
-        f"{young:,} of {len(columns):,} rows are younger than their deadline and wait for their "
-        f"outcomes: they are not scored, and what is said rests on the other "
-        f"{len(columns) - young:,}.",
+        f"{young:,} of {rows:,} rows have not reached their deadline: they are not scored, and "
+        f"all figures are of the other {rows - young:,}.",
         value=share,
     )  # fmt: skip
 
 
 def rising_gaps(columns: Columns) -> Finding | None:
-    """Outcomes that are missing at the end far more than before: they have not come yet."""
+    """Detect far more missing outcomes at the end than before: they have not arrived yet."""
     gone = ~columns.is_known
     if gone.all() or not gone.any():
         return None
@@ -129,7 +129,7 @@ def rising_gaps(columns: Columns) -> Finding | None:
     early, late = np.array_split(blocks[-1], 2)
     is_more = last >= before + max(MORE, BEYOND * spread) and last > share[:-1].max()
     is_sudden = share[-2] < before + spread and last < 0.5
-    # What waits is mixed with what has come already; an outage of the log is one piece.
+    # Pending rows are mixed with rows whose outcome has arrived; an outage is one contiguous gap.
     is_mixed = int((np.diff(np.concatenate(blocks[-2:]).astype(int)) != 0).sum()) >= MIXED
     if not is_more or is_sudden or not is_mixed or late.mean() < early.mean():
         return None
@@ -139,33 +139,34 @@ def rising_gaps(columns: Columns) -> Finding | None:
             return None
     return Finding(
         "maturity.rising", "note",
-        f"In the last twentieth of the rows {100.0 * last:.0f} % of the outcomes are missing, in "
-        f"the first half {100.0 * before:.0f} %: the last rows still wait.",
-        "If no outcome means one of the two kinds, say so (--silence, --after); otherwise nothing "
-        "has to be done.",
+        f"{100.0 * last:.0f}% of the outcomes are missing in the last twentieth of the rows, and "
+        f"{100.0 * before:.0f}% in the first half: many of the last outcomes have not arrived yet.",
+        "If no outcome within some time means 0 or 1, use --silence and --after; otherwise there "
+        "is nothing to do.",
         float(last),
     )  # fmt: skip
 
 
 def ties(columns: Columns) -> Finding | None:
-    """Rows of one time: none of them can have known the outcome of another."""
-    if columns.made is None:
+    """Detect rows with the same time: none can depend on the outcome of another."""
+    made = columns.made
+    if made is None:
         return None
-    starts = np.flatnonzero(np.diff(columns.made, prepend=np.nan) != 0.0)
-    counts = np.diff(starts, append=len(columns))
+    starts = np.flatnonzero(np.diff(made, prepend=np.nan) != 0.0)
+    counts = np.diff(starts, append=len(made))
     if counts.max() == 1:
         return None
     return Finding(
         "ties", "note",
-        f"{int(counts[counts > 1].sum()):,} of {len(columns):,} rows share their time with "
-        f"another, up to {int(counts.max()):,} at once: they are predicted together, and what "
-        "becomes known of them is learned afterwards.",
-        value=len(columns) / len(counts),
+        f"{int(counts[counts > 1].sum()):,} of {len(made):,} rows have the same time as another "
+        f"row, up to {int(counts.max()):,} at once: they are predicted together, and their "
+        "outcomes are learned afterwards.",
+        value=len(made) / len(counts),
     )  # fmt: skip
 
 
 def lateness(columns: Columns) -> Finding | None:
-    """Outcomes of one kind that become known later than the other, or less often."""
+    """Detect that one kind of outcome becomes known later than the other, or less often."""
     if columns.made is None or columns.known is None:
         return None
     found = DelayCheck.from_times(
@@ -177,29 +178,13 @@ def lateness(columns: Columns) -> Finding | None:
     return Finding("lateness", "warn", found.sentence(), value=found.z)
 
 
-def crowded(made: Floats, known: Floats, capacity: int) -> Finding | None:
-    """More predictions that wait for their outcomes at once than are kept.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from calibrant.checks.outcomes import crowded
-    >>> crowded(np.zeros(250), np.full(250, 9.0), 100).value
-    250.0
-    """
-    comes = np.sort(np.where(np.isnan(known), np.inf, known))
-    waiting = np.arange(1, len(made) + 1) - np.searchsorted(comes, np.sort(made), side="left")
-    most = int(waiting.max()) if len(waiting) else 0
-    return None if most <= capacity else too_many(most, capacity)
-
-
 def too_many(most: int, capacity: int) -> Finding:
-    """Say that so many predictions wait at once, and fewer are kept."""
+    """Return the finding that `most` predictions are pending at once, but fewer are kept."""
     return Finding(
         "capacity", "refuse",
-        f"{most:,} predictions wait for their outcomes at once, but only {capacity:,} are kept: "
-        "older ones expire before they are learned.",
-        f"Set a capacity of at least {most:,} (capacity={most}).",
+        f"Up to {most:,} predictions are pending at the same time, but only {capacity:,} are kept: "
+        "older ones expire before their outcomes are learned.",
+        f"Use a capacity of at least {most:,} (capacity={most}).",
         float(most),
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Whether scores are probabilities, made before their outcomes, and rows are there only once."""
+"""Whether scores are probabilities made before their outcomes, and whether rows are unique."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ TOO_GOOD = ((150, 0.9999), (3000, 0.999))
 #: A fit has residuals that sum to nothing; by chance, to less than this many standard deviations
 #: in 8 files of 10,000.
 NOTHING, FITTED = 1e-3, 30
-#: Copies: the least share of rows, the most rows that are alike, and that fewer of them differ
-#: than if only this share of them were separate events, with this probability at most.
+#: Copies: the least share of rows, the most rows that are equal; fewer of them must differ than if
+#: this share of them were separate events, with at most this probability.
 REPEATED, ALIKE, SEPARATE, CHANCE = 0.01, 4, 0.3, 1e-4
 #: Percents agree with the base rate to this factor of the odds, and go beyond this score.
 ODDS, BEYOND = 4.0, 10.0
-#: Scores the wrong way round: the AUC among neighbours, and in how many standard errors.
+#: Inverted scores: the AUC among neighbours, and its distance from 1/2 in standard errors.
 INVERTED, ERRORS = 0.45, -3.5
 
 
 def leak(columns: Columns) -> Finding | None:
-    """Scores that are a copy of the outcome, or separate it almost without error."""
+    """Detect scores that are a copy of the outcome, or separate it almost without error."""
     scores, outcomes, _ = columns.pairs
     if columns.scores is None or columns.rarer < FEW:
         return None
@@ -39,10 +39,10 @@ def leak(columns: Columns) -> Finding | None:
         if same > COPY:
             return Finding(
                 "leak.copy", "refuse",
-                f"The scores have two values, which agree with the outcome in {100.0 * same:.1f} % "
+                f"The scores have two values, which agree with the outcome in {100.0 * same:.1f}% "
                 "of the rows: the column of scores seems to be a copy of the outcome.",
-                "Name the column that was known before the outcome (--score); --allow leak.copy "
-                '(allow="leak.copy" in Python) insists.',
+                "Give a column that was known before the outcome (--score). To use this one "
+                'anyway: --allow leak.copy (allow="leak.copy" in Python).',
                 same,
             )  # fmt: skip
     auc = max(columns.auc, 1.0 - columns.auc)
@@ -51,18 +51,18 @@ def leak(columns: Columns) -> Finding | None:
     return Finding(
         "leak.auc", "warn",
         f"The scores separate ones from zeros almost without error (AUC {auc:.5f}).",
-        "Make sure that they were made before the outcomes were known; if they were, --allow "
+        "Make sure that they were made before the outcomes were known; if they were, use --allow "
         'leak.auc (allow="leak.auc" in Python).',
         auc,
     )  # fmt: skip
 
 
 def in_sample(columns: Columns) -> Finding | None:
-    """Scores that agree with their outcomes as only a fit to these very rows does.
+    """Detect scores that agree with their outcomes as closely as only a fit to these rows does.
 
-    A fit with an intercept has residuals that sum to 0. Scores on a coarse grid can do so by
-    chance, and are left out; but steps, as of an isotonic fit, hit the mean of each of their
-    levels.
+    The residuals of a fit with an intercept sum to 0. Those of scores on a coarse grid can do so by
+    chance, so such scores are skipped; but the steps of an isotonic fit equal the mean outcome at
+    each level.
     """
     scores, outcomes, _ = columns.pairs
     if columns.scores is None or columns.kind != "probability" or columns.rarer < FITTED:
@@ -87,17 +87,17 @@ def in_sample(columns: Columns) -> Finding | None:
     return Finding(
         "leak.in_sample", "warn",
         f"The mean score ({scores.mean():.6f}) equals the share of ones ({outcomes.mean():.6f}) "
-        "more closely than by chance: the scores seem to have been fitted to these very outcomes.",
-        "Use scores that the model gave before it had seen the outcomes.",
+        "more closely than chance allows: the scores seem to have been fitted to these outcomes.",
+        "Use scores that the model made before it had seen the outcomes.",
         residual / spread,
     )  # fmt: skip
 
 
 def duplicates(columns: Columns) -> Finding | None:
-    """Rows equal in time and score whose outcomes hardly ever differ: copies of one event.
+    """Detect rows equal in time and score whose outcomes hardly ever differ: copies of one event.
 
-    Only few rows that are alike are looked at: with scores that repeat often, neighbours may be
-    alike because one outcome says something of the next.
+    Only small sets of equal rows are considered: if scores repeat often, the outcomes of neighbours
+    may agree because one outcome depends on the last.
     """
     scores, outcomes, rows = columns.pairs
     if columns.scores is None or columns.rarer == 0:
@@ -120,16 +120,16 @@ def duplicates(columns: Columns) -> Finding | None:
     alike = "score" if columns.made is None else "time and score"
     return Finding(
         "duplicates", "warn",
-        f"{pairs:,} of {len(outcomes):,} rows repeat a row of the same {alike}, and their outcomes "
-        f"differ in {differ:,} cases where those of separate events would in about "
-        f"{expected:,.0f}: they seem to be copies.",
-        "Remove the copies, or name the column that tells the rows apart (--id).",
+        f"{pairs:,} of {len(outcomes):,} rows have the same {alike} as another row, and their "
+        f"outcomes differ in {differ:,} cases; those of separate events would differ in about "
+        f"{expected:,.0f}: the rows seem to be copies.",
+        "Remove the copies, or give the column that identifies each row (--id).",
         pairs / len(outcomes),
     )  # fmt: skip
 
 
 def scale(columns: Columns) -> Finding | None:
-    """Scores beyond [0, 1] that are to be probabilities: percents, a mixture, or something else."""
+    """Detect scores outside [0, 1] that should be probabilities, such as percentages."""
     scores, outcomes, _ = columns.pairs
     if columns.scores is None or columns.kind != "probability" or len(outcomes) == 0:
         return None
@@ -147,27 +147,27 @@ def scale(columns: Columns) -> Finding | None:
         return Finding(
             "scale.mixed", "refuse",
             f"{between}, but where they are at most 1 ({int(is_small.sum()):,} rows), "
-            f"{100.0 * ones / is_small.sum():.0f} % of the outcomes are 1: shares and percents "
-            "seem to be mixed.",
-            "Bring all scores to one scale.", float(is_small.mean()),
+            f"{100.0 * ones / is_small.sum():.0f}% of the outcomes are 1: probabilities and "
+            "percentages seem to be mixed.",
+            "Convert all scores to one scale.", float(is_small.mean()),
         )  # fmt: skip
     if abs(logit(mean) - logit(rate)) < math.log(ODDS):
         return Finding(
             "scale.percent", "refuse",
-            f"{between}, {100.0 * mean:.1f} on average, and {100.0 * rate:.1f} % of the outcomes "
-            "are 1: they seem to be percents.",
-            "Say so (--scale percent), or divide them by 100.", high,
+            f"{between}, {100.0 * mean:.1f} on average, and {100.0 * rate:.1f}% of the outcomes "
+            "are 1: they seem to be percentages.",
+            "Use --scale percent, or divide them by 100.", high,
         )  # fmt: skip
     return Finding(
         "scale.unclear", "refuse", f"{between}.",
-        "Say whether they are percents (--scale percent) or no probabilities at all (--kind "
-        "margin).",
+        "If they are percentages, use --scale percent; if they are not probabilities at all, "
+        "--kind margin.",
         high,
     )  # fmt: skip
 
 
 def inverted(columns: Columns) -> Finding | None:
-    """Higher scores that go with fewer ones, among neighbouring rows."""
+    """Detect higher scores with fewer ones, among neighbouring rows."""
     scores, outcomes, _ = columns.pairs
     rows, few = len(outcomes), columns.rarer
     if columns.scores is None or few < 30 or rows < 200:
@@ -177,7 +177,7 @@ def inverted(columns: Columns) -> Finding | None:
         return None
     return Finding(
         "inverted", "warn",
-        f"Higher scores go with fewer ones (AUC {auc:.3f} among neighbouring rows).",
+        f"Outcomes of 1 are rarer where scores are higher (AUC {auc:.3f} among neighbouring rows).",
         "Check which outcome counts as 1 (--positive), and whether the score is that of the other "
         "class.",
         auc,
@@ -185,7 +185,7 @@ def inverted(columns: Columns) -> Finding | None:
 
 
 def local_auc(scores: Floats, outcomes: Floats, size: int) -> tuple[float, float]:
-    """Return the AUC within windows of so many neighbours, and how many errors it is from half."""
+    """Return the AUC within windows of `size` rows, and its standard errors from 1/2."""
     count = len(scores) // size
     s, y = (each[: count * size].reshape(count, size) for each in (scores, outcomes))
     order = np.argsort(s, axis=1, kind="stable")
@@ -209,11 +209,11 @@ def local_auc(scores: Floats, outcomes: Floats, size: int) -> tuple[float, float
 
 
 def constant(columns: Columns) -> Finding | None:
-    """One score for all rows."""
+    """Detect one score for all rows."""
     scores = columns.pairs.scores
     if columns.scores is None or len(scores) < 2 or scores.min() != scores.max():
         return None
     return Finding(
         "constant", "note", f"Every score is {scores[0]:g}.",
-        "Only the base rate can be followed.", float(scores[0]),
+        "Only the base rate can be calibrated.", float(scores[0]),
     )  # fmt: skip

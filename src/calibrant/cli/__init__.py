@@ -1,11 +1,14 @@
 """The command line: files in, figures and reports out, and a service.
 
-Each command has a file of its own, with its options; the pipe of `recalibrate` is in
-`recalibrate_pipe`. `arguments` holds what several commands take, `console` what all of them do:
-read rows, show, and end cleanly, over the `streams` that the shell gave them.
+Each command has its own file, with its options; the pipe of `recalibrate` is in
+`recalibrate_pipe`. `arguments` holds the options that several commands share, `console` what all
+commands do: read rows, print, and exit cleanly. `streams` wraps standard output and standard error.
 """
 
 from __future__ import annotations
+
+import re
+from inspect import getdoc
 
 import typer
 
@@ -31,6 +34,11 @@ app = typer.Typer(
 app.callback(invoke_without_command=True)(console.options)
 for command in (inspect, recalibrate, forecast, watch, measure, compare, report, reproduce, serve):
     app.command()(command)
+for each in (app, simulate.app, token.app):
+    for registered in each.registered_commands:
+        # Wrap help to the width of the terminal, not where the docstring breaks its lines.
+        text = registered.help or getdoc(registered.callback) or ""
+        registered.help = re.sub(r"(?<!\n)\n(?!\n)", " ", text)
 app.add_typer(simulate.app, name="simulate")
 app.add_typer(token.app, name="token")
 

@@ -15,8 +15,8 @@ Source = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="CSV, JSON or Parquet, possibly compressed (.gz, .bz2, .xz, .zst); - for a pipe; or "
-        "the name of a stream that comes with calibrant, such as nycflights.",
+        help="CSV, JSON or Parquet file, possibly compressed (.gz, .bz2, .xz, .zst); - for a pipe; "
+        "or the name of a bundled stream, such as nycflights.",
     ),
 ]
 OutcomeColumn = Annotated[
@@ -34,26 +34,26 @@ Positive = Annotated[
     str | None,
     typer.Option(
         metavar="VALUE",
-        help="The outcome that counts as 1, where outcomes are neither numbers in [0, 1] nor yes "
-        "and no: fraud, for instance. Every other is 0.",
+        help="The outcome that counts as 1, such as fraud; all others count as 0. Needed if the "
+        "outcomes are neither numbers in [0, 1] nor yes and no.",
     ),
 ]
 Delimiter = Annotated[
     str | None,
     typer.Option(
         metavar="CHAR",
-        help="What separates the columns of CSV: one character, or tab. Found from the first line "
+        help="Column separator of a CSV file: one character, or tab. Detected from the first line "
         "if not given.",
     ),
 ]
 FORECASTER = (
-    "NAME, or NAME:KEY=VALUE,KEY=VALUE with parameters of its own, such as "
-    f"foster-hart:gaps=46. The names: {', '.join(FORECASTERS)}."
+    "NAME, or NAME:KEY=VALUE,KEY=VALUE with parameters, such as "
+    f"foster-hart:gaps=46. Names: {', '.join(FORECASTERS)}."
 )
 ForecasterName = Annotated[str, typer.Option(metavar="SPEC", help=FORECASTER)]
 OutFile = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help="Write the rows here, with their probabilities."),
+    typer.Option("--out", metavar="FILE", help="Write the rows and their predictions here."),
 ]
 ReportFile = Annotated[
     Path | None,
@@ -63,33 +63,33 @@ TrustOrder = Annotated[
     bool,
     typer.Option(
         "--trust-order",
-        help="The rows are in the order of time, though they look sorted or grouped.",
+        help="Accept rows that look sorted or grouped: they are in order of time.",
     ),
 ]
 Allow = Annotated[
     str | None,
     typer.Option(
         metavar="CHECKS",
-        help="Checks to allow, comma-separated: leak.auc,lopsided.",
+        help="Checks to skip, comma-separated, such as leak.auc,lopsided.",
     ),
 ]
 Sort = Annotated[
     str | None,
-    typer.Option(metavar="COL", help="Put the rows in the order of this column of time first."),
+    typer.Option(metavar="COL", help="Sort the rows by this column of times first."),
 ]
 DateFormat = Annotated[
     str | None,
     typer.Option(
         metavar="FORMAT",
-        help="How times are written where that is not ISO 8601: %d.%m.%Y, or %m/%d/%Y %H:%M.",
+        help="Format of times that are not ISO 8601, such as %d.%m.%Y or %m/%d/%Y %H:%M.",
     ),
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the draws.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random draws.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What `recalibrate` and `forecast` both take, by the names of the options."""
+    """The options that `recalibrate` and `forecast` share."""
 
     source: str
     seed: int = 0
@@ -98,18 +98,12 @@ class Options:
     report: Path | None = None
     delimiter: str | None = None
     json: bool = False
-    trust_order: bool = False
     allow: str | None = None
     sort: str | None = None
     date_format: str | None = None
 
-    @property
-    def allowed(self) -> str:
-        """The checks that the user answers for."""
-        return f"{self.allow or ''},{'order' if self.trust_order else ''}"
-
     def command(self, name: str) -> str:
-        """Return the command line that gives these options."""
+        """Return the command line with these options."""
         words, common = ["calibrant", name, self.source], fields(Options)
         own = [each for each in fields(self) if each.name not in {one.name for one in common}]
         for each in (*own, *common[1:]):

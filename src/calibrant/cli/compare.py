@@ -1,4 +1,4 @@
-"""``calibrant compare``: any forecasters on any streams, or methods on a file, side by side."""
+"""``calibrant compare``: forecasters on streams, or methods on a file, side by side."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ SPECS = "Comma-separated, or repeat the option."
 FAILED = 1
 MOST_LINES = 30
 MOST_ROUNDS = 10**12
-#: The help has the options of a FILE in a box of their own.
-OWN = "Rows of your own"
+#: The help shows the options for a FILE in a separate panel.
+OWN = "Your own rows"
 EngineOption = Annotated[
     str, typer.Option(metavar="NAME", help=f"Where to run: {' or '.join(ENGINES)}.")
 ]
 WorkersOption = Annotated[
-    int | None, typer.Option(metavar="N", help="Tasks at a time; all cores if not given.")
+    int | None, typer.Option(metavar="N", help="Tasks in parallel; one per core by default.")
 ]
 
 
@@ -53,13 +53,14 @@ def compare(
         str | None,
         typer.Argument(
             metavar="[FILE]",
-            help="A file with scores (--score) or forecasts of a number (--forecast): calibrant "
-            "and other methods are played on its rows. Without a FILE, forecasters on streams.",
+            help="A file with scores (--score) or forecasts of a number (--forecast), on which "
+            "calibrant is compared with other methods. Without a FILE, forecasters are compared "
+            "on streams.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Where the results go; a rerun continues."),
+        typer.Option(metavar="FOLDER", help="Folder for the results; a rerun continues there."),
     ] = None,
     forecasters: Annotated[
         list[str],
@@ -76,15 +77,15 @@ def compare(
         ),
     ] = ["all"],  # noqa: B006
     horizons: Annotated[
-        list[str], typer.Option(metavar="N", help="Numbers of rounds, comma-separated.")
+        list[str], typer.Option(metavar="N", help="Numbers of rounds; comma-separated.")
     ] = ["1000,3000,10000"],  # noqa: B006
-    seeds: Annotated[int, typer.Option(metavar="N", help="How many seeds: 0, 1, ...")] = 20,
+    seeds: Annotated[int, typer.Option(metavar="N", help="Number of seeds: 0, 1, ...")] = 20,
     measures: Annotated[
         list[str],
         typer.Option(metavar="NAME", help=f"What to measure: {', '.join(TASK_MEASURES)}."),
     ] = list(DEFAULT_MEASURES),  # noqa: B006
     show: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The measure of the table at the end.")
+        str | None, typer.Option(metavar="NAME", help="The measure in the table at the end.")
     ] = None,
     engine: EngineOption = "local",
     workers: WorkersOption = None,
@@ -95,13 +96,17 @@ def compare(
     forecast: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=OWN, metavar="COL", help="Column of forecasts of a number, instead."
+            rich_help_panel=OWN,
+            metavar="COL",
+            help="Column of forecasts of a number, instead of --score.",
         ),
     ] = None,
     outcome: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=OWN, metavar="COL", help="Column of the outcomes; guessed for scores."
+            rich_help_panel=OWN,
+            metavar="COL",
+            help="Column of the outcomes; guessed with --score if not given.",
         ),
     ] = None,
     positive: Positive = None,
@@ -114,7 +119,9 @@ def compare(
     available: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=OWN, metavar="COL", help="Column of when each outcome became known."
+            rich_help_panel=OWN,
+            metavar="COL",
+            help="Column of the times at which outcomes became known.",
         ),
     ] = None,
     sort: Sort = None,
@@ -123,10 +130,10 @@ def compare(
     allow: Allow = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare calibrant with other methods on the rows of FILE; or forecasters on streams.
+    """Compare calibrant with other methods on the rows of FILE, or forecasters on streams.
 
-    Without a FILE, every forecaster is run on every stream, for every horizon, with every seed. The
-    results do not depend on the number of workers. After Ctrl-C or a crash the same command
+    Without a FILE, every forecaster runs on every stream, for every horizon and every seed. The
+    results do not depend on the number of workers. After Ctrl-C or a crash, the same command
     continues where it stopped.
     """
     given = dict(locals())
@@ -135,9 +142,10 @@ def compare(
             from calibrant.cli.compare_file import compare_given  # noqa: PLC0415
 
             if out is not None:
-                raise ValueError("--out is for streams: on a FILE, --json has the figures")
-            allowed = f"{allow or ''},{'order' if trust_order else ''}"
-            compare_given({**given, "allowed": allowed})
+                raise ValueError("--out needs streams, not a FILE; use --json for the figures")
+            if trust_order:
+                given["allow"] = f"{allow},order" if allow else "order"
+            compare_given(given)
             return
         needing = ("score", "forecast", "outcome", "time", "available", "sort", "as_json")
         for name in needing:
@@ -164,7 +172,7 @@ def compare(
 
 
 def whole(text: str) -> int:
-    """Return a number of rounds, also one written 1e5 or 10_000."""
+    """Return a number of rounds, which may be written as 1e5 or 10_000."""
     try:
         value = float(text)
     except ValueError:
@@ -175,26 +183,26 @@ def whole(text: str) -> int:
 
 
 def say_what_is_short(streams: list[str], longest: int) -> None:
-    """Say which real streams have fewer rounds than asked for."""
+    """Print which real streams have fewer rounds than requested."""
     short = [
         f"{name} ({most:,})" for name in streams if (most := length(name) or longest) < longest
     ]
     if short:
-        console.note(f"shorter than {longest:,} rounds and used whole: {', '.join(short)}")
+        console.note(f"shorter than {longest:,} rounds, so used as a whole: {', '.join(short)}")
 
 
 def say_who_wins(folder: Path) -> None:
-    """Say where each forecaster is the best, in sharpness and in calibration."""
+    """Print where each forecaster is best, in sharpness and in calibration."""
     sentences = in_sentences(read_results(folder))
     if sentences:
-        console.say("\nWhere each is the best, at the most rounds of each stream:")
+        console.say("\nBest forecasters at the largest number of rounds of each stream:")
         for sentence in sentences:
             console.say(f"- {sentence}")
 
 
 @contextmanager
 def watched(folder: Path, doing: str) -> Iterator[tuple[Bar, Callable[[Progress], None]]]:
-    """Show how far a sweep is; say which tasks failed or, after Ctrl-C, what is kept."""
+    """Show the progress of a sweep, which tasks failed or, after Ctrl-C, what was saved."""
     seen = Progress(0, 0, 0.0, None)
     said = -1  # tenths of the work, where lines are printed
     with console.progress(left="{task.fields[left]}") as bar:
@@ -215,7 +223,7 @@ def watched(folder: Path, doing: str) -> Iterator[tuple[Bar, Callable[[Progress]
             bar.stop()
             if seen.of:
                 console.note(
-                    f"{count_kept(folder):,} of {seen.of:,} tasks are kept in {folder}; "
+                    f"{count_kept(folder):,} of {seen.of:,} tasks are saved in {folder}; "
                     "the same command continues from there"
                 )
             raise
@@ -226,7 +234,7 @@ def watched(folder: Path, doing: str) -> Iterator[tuple[Bar, Callable[[Progress]
 
 
 def left(seconds: float | None) -> str:
-    """Return the time that is left, in words; nothing if it is unknown or almost over."""
+    """Return the time left as text, empty if it is unknown or under half a second."""
     if seconds is None or seconds < 0.5:
         return ""
     if seconds < 90:
@@ -235,18 +243,18 @@ def left(seconds: float | None) -> str:
 
 
 def summary(folder: Path, measure: str, seeds: int) -> Group:
-    """Return a measure by stream and forecaster, below a title.
+    """Return a title and a table of a measure by stream and forecaster.
 
-    If the terminal is too narrow, each line names its best forecaster, and only the best over all
-    streams have a column, as many as fit.
+    If the terminal is too narrow, each row names its best forecaster, and only the forecasters that
+    are best over all streams get a column, as many as fit.
     """
     results = read_results(folder)
     rows = results.summary(measure)
     of = "one seed" if seeds == 1 else f"mean and spread over {seeds} seeds"
-    title = f"{measure}, {of}; * is the best of a line"
+    title = f"{measure}, {of}; * marks the best in each row"
     if len(rows) > MOST_LINES:
         rows = {longest: rows[longest] for longest in results.longest(measure).items()}
-        title += "\n(the most rounds of each stream only; all are in the results)"
+        title += "\n(only the largest number of rounds of each stream; the results file has all)"
     names = list(next(iter(rows.values())))
     first = ["stream, rounds", *(f"{stream}, {rounds:,}" for stream, rounds in rows)]
     columns = [[name, *(in_words(row[name]) for row in rows.values())] for name in names]
@@ -264,7 +272,7 @@ def summary(folder: Path, measure: str, seeds: int) -> Group:
 
 
 def best_of(row: dict[str, MeanAndSpread]) -> str:
-    """Return the best forecaster of a line, and how many are as good."""
+    """Return the best forecaster of a row, and how many others are as good."""
     first, *others = (name for name, summary in row.items() if summary.best)
     return f"{first} +{len(others)}" if others else first
 
@@ -275,6 +283,6 @@ def width(columns: list[list[str]]) -> int:
 
 
 def in_words(summary: MeanAndSpread) -> str:
-    """Return mean and spread, with a mark for the best."""
+    """Return mean and spread, with a mark if it is the best."""
     spread = "" if math.isnan(summary.spread) else f" ± {show_number(summary.spread)}"
     return f"{show_number(summary.mean)}{spread}{'*' if summary.best else ' '}"

@@ -1,7 +1,7 @@
-"""``calibrant compare FILE``: calibrant beside what others do, on your own scores or numbers.
+"""``calibrant compare FILE``: calibrant and other methods on your own scores or numbers.
 
-Every method is given the same rows, and each outcome when it became known. Nothing is chosen after
-the fact but the best of the others.
+Every method gets the same rows, and each outcome when it became known. Nothing is chosen in
+hindsight except the best of the other methods.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from calibrant.cli.recalibrate_numbers import FIRST, bounded, measured
 from calibrant.measures import Change, Scorecard
 from calibrant.measures.chance import Differences
 from calibrant.measures.numbers import pinball_losses
+from calibrant.monitor.monitor import Arrivals
 from calibrant.recalibrate.number_rows import Forecasts, recalibrate_numbers, take_forecasts
 from calibrant.recalibrate.rivals import (
     HOPS,
@@ -39,7 +40,7 @@ from calibrant.recalibrate.rivals.numbers import SETTINGS
 from calibrant.recalibrate.rows import checked, recalibrate_rows, take_rows
 from calibrant.report.before_after import log_losses
 from calibrant.report.style import show_number
-from calibrant.report.verdict import first_to_know, waits_of, who_wins
+from calibrant.report.verdict import who_wins
 from calibrant.tables import InputError
 from calibrant.tables.scored import prepare
 
@@ -59,7 +60,7 @@ RIVALS: dict[str, Callable[[], Rival]] = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """Methods by name, ours first: figures, and how our loss differs from that of the others."""
+    """Figures by method, ours first, and how our loss differs from those of the others."""
 
     read: str
     loss: str
@@ -74,11 +75,11 @@ class Comparison:
         return who_wins(self.changes, f"{len(self.changes)} other methods", self.loss)
 
     def show(self) -> None:
-        """Print what was read, the methods from the best to the worst, and who wins."""
+        """Print what was read, the methods from best to worst, and which one wins."""
         console.say(f"{self.read}\n")
         names = sorted(self.figures, key=lambda name: self.figures[name][self.loss])
         head = ["", *self.figures[OURS], "above calibrant's"]
-        # Differences to the digit that the third of the loss itself is followed by.
+        # Differences get one digit more than the three significant digits of the loss.
         digits = max(0, 3 - int(np.floor(np.log10(max(self.figures[OURS][self.loss], 1e-9)))))
         rows: list[list[str | Text]] = []
         for name in names:
@@ -90,14 +91,14 @@ class Comparison:
                 )
                 above = f"{mean} ({low} to {high})"
             rows.append([Text(name, style="bold" if name == OURS else ""), *figures, above])
-        title = f"By {self.loss}, the lowest first; differences with their 95 % interval"
+        title = f"By {self.loss}, lowest first; differences with 95% intervals"
         console.out.print(console.table(title, head, rows))
         console.say(f"\n{self.in_words}", fold=True)
         for note in self.notes:
             console.say(note, fold=True)
 
     def as_object(self) -> dict[str, Any]:
-        """Return it as JSON has it, which knows no infinity."""
+        """Return the comparison for JSON, with null for infinite values."""
         return {
             "methods": {
                 name: {
@@ -120,7 +121,8 @@ def compare_given(given: Mapping[str, Any]) -> None:
     """Compare methods on a file by the options of the command."""
     if (given["score"] is None) == (given["forecast"] is None):
         raise ValueError(
-            "a FILE needs --score for a column of scores, or --forecast for forecasts of a number"
+            "give --score for a column of scores, or --forecast for a column of forecasts of a "
+            "number"
         )
     if given["available"] is not None and given["time"] is None:
         raise ValueError("--available needs --time")
@@ -133,7 +135,7 @@ def compare_given(given: Mapping[str, Any]) -> None:
 
 def compare_scores(given: Mapping[str, Any]) -> Comparison:
     """Play a recalibrator and its rivals on the scores of a file."""
-    with console.busy(f"reading {given['source']}"):
+    with console.err.status(Text(f"reading {given['source']}")):
         table = console.read_source(given["source"], given["delimiter"])
         clocks = (given["time"], given["available"])
         table, done = prepare(table, score=given["score"], sort=given["sort"], clocks=clocks)
@@ -142,7 +144,7 @@ def compare_scores(given: Mapping[str, Any]) -> Comparison:
     for line in (table.note, rows.note, *done):
         console.note(line)
     recalibrator = Recalibrator()
-    checks = checked(recalibrator, rows, given["allowed"], table.source)
+    checks = checked(recalibrator, rows, given["allow"] or (), table.source)
     is_known = ~np.isnan(rows.outcomes)
     if not is_known.any():
         raise InputError("no outcome is known: every value is missing", source=table.source)
@@ -151,9 +153,10 @@ def compare_scores(given: Mapping[str, Any]) -> Comparison:
         task = bar.add_task("comparing", total=1 + len(RIVALS))
         found = recalibrate_rows(recalibrator, rows)
         predictions[OURS] = found.predictions
-        learned_by = first_to_know(
-            None if rows.clock is None else rows.clock.ticks, found.known, len(rows.scores)
-        )
+        learned_by = np.arange(1, len(rows.scores) + 1)
+        if found.known is not None:
+            made = np.arange(float(len(learned_by))) if rows.clock is None else rows.clock.ticks
+            learned_by = Arrivals.at(made, found.known).after
         for name, make in RIVALS.items():
             bar.advance(task)
             predictions[name] = make().play_late(rows.scores, rows.outcomes, learned_by)
@@ -180,8 +183,8 @@ def compare_scores(given: Mapping[str, Any]) -> Comparison:
 def compare_numbers(given: Mapping[str, Any]) -> Comparison:
     """Play a recalibrator of numbers and its rivals on the forecasts of a file."""
     if given["outcome"] is None:
-        raise ValueError("forecasts of a number need --outcome")
-    with console.busy(f"reading {given['source']}"):
+        raise ValueError("--forecast needs --outcome")
+    with console.err.status(Text(f"reading {given['source']}")):
         table = console.read_source(given["source"], given["delimiter"])
         clocks = (given["time"], given["available"])
         table, done = prepare(table, sort=given["sort"], clocks=clocks)
@@ -193,17 +196,17 @@ def compare_numbers(given: Mapping[str, Any]) -> Comparison:
     late, notes = 0, []
     if rows.clock is not None and rows.available is not None:
         usable &= ~np.isnan(rows.available.ticks)
-        waits = waits_of(rows.clock.ticks[usable], rows.available.ticks[usable])
+        waits = Arrivals.at(rows.clock.ticks[usable], rows.available.ticks[usable]).waits
         late = int(np.median(waits)) if np.isfinite(np.median(waits)) else len(waits)
         notes.append(
-            f"The others know no delays that vary: they are given each outcome {late:,} rows late, "
-            "the median."
+            f"The other methods support only a fixed delay: they get each outcome {late:,} rows "
+            "late, the median delay."
         )
     forecasts, outcomes = rows.forecasts[usable], rows.outcomes[usable]
     if len(outcomes) < 2 * FIRST:
         raise InputError(
-            f"{len(outcomes):,} rows have a forecast and an outcome; a comparison needs at least "
-            f"{2 * FIRST}, of which the first {FIRST} are not measured",
+            f"only {len(outcomes):,} rows have a forecast and an outcome; a comparison needs at "
+            f"least {2 * FIRST}, of which the first {FIRST} are not measured",
             source=table.source,
         )
     if len(outcomes) < len(table):
@@ -242,7 +245,7 @@ def compare_numbers(given: Mapping[str, Any]) -> Comparison:
             changes[name] = differences.change()
     return Comparison(
         f"{table.source}: {len(outcomes):,} rows, forecasts {given['forecast']!r}, outcomes "
-        f"{given['outcome']!r}; measured after the first {FIRST}, interval score and coverage "
-        "of the 90 % interval",
+        f"{given['outcome']!r}; the first {FIRST} are not measured; interval score and coverage "
+        "are those of the 90% interval",
         "pinball loss", figures, changes, tuple(notes),
     )  # fmt: skip

@@ -1,6 +1,6 @@
-"""What every command does: end cleanly, read its rows, check what it is to write, show messages.
+"""What every command does: exit cleanly, read rows, check output files, print messages.
 
-A command ends with an exit code and a line, never with a traceback or half a file.
+A command that fails exits with a code and one line, never with a traceback or half a file.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, BinaryIO, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import numpy as np
 import typer
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -32,16 +31,16 @@ from calibrant.report.watch_page import BIAS, HEAD, JUDGED_BY, WatchReport
 from calibrant.streams.bundled import CATALOGUE, bundled_table
 from calibrant.tables import InputError, read
 from calibrant.tables import Table as Rows
-from calibrant.tables.atomic import is_same_file, replacing
+from calibrant.tables.atomic import is_same_file
 from calibrant.tables.chunks import Chunk, chunks
 from calibrant.tables.writing import kind_to_write
 
 out, err = streams.out, streams.err
 
-MEANING = "what it is"
+MEANING = "description"
 BAD_INPUT = 2
 INTERRUPTED = 130
-#: What asks a program to end. Ctrl-C is Python's own KeyboardInterrupt.
+#: Signals that ask a program to end. Ctrl-C raises Python's own KeyboardInterrupt.
 ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
@@ -59,7 +58,7 @@ def options(
 
 
 class Ended(BaseException):
-    """The system asked the program to end; not an Exception, so that nobody handles it as one."""
+    """A signal asked the program to end; not an Exception, so that no handler catches it as one."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -68,15 +67,16 @@ class Ended(BaseException):
 
 @contextmanager
 def clean_end() -> Iterator[None]:
-    """Turn an error of the user's into one line and an exit code; end quietly on a closed pipe.
+    """Turn a user error into one line and an exit code; exit quietly on a closed pipe.
 
-    A signal that asks the program to end is an error too, so that half-written files go.
+    A signal that asks the program to end is raised as an error too, so that half-written files are
+    removed.
     """
 
     def end(number: int, _: FrameType | None) -> NoReturn:
         raise Ended(number)
 
-    # One that is ignored, as nohup does, stays ignored.
+    # A signal that is ignored, as nohup does, stays ignored.
     ours = [each for each in ENDINGS if signal.getsignal(each) is signal.SIG_DFL]
     try:
         try:
@@ -88,7 +88,7 @@ def clean_end() -> Iterator[None]:
             for each in ours:
                 signal.signal(each, signal.SIG_DFL)
     except BrokenPipeError:
-        # The reader is gone. What is still buffered must not fail when Python closes stdout.
+        # The reader is gone. Buffered output must not fail when Python closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
     except KeyboardInterrupt:
@@ -104,18 +104,18 @@ def clean_end() -> Iterator[None]:
 
 
 def read_source(source: str, delimiter: str | None = None) -> Rows:
-    """Return the rows of a file, of standard input, or of a stream that comes with the package."""
+    """Return the rows of a file, of standard input, or of a bundled stream."""
     path = Path(source)
     if source == "-" or path.suffix or path.exists():
         return read(source, delimiter=delimiter)
     if source in CATALOGUE:
         return bundled_table(source)
     streams = ", ".join(CATALOGUE)
-    raise InputError(f"is neither a file nor one of the streams {streams}", source=source)
+    raise InputError(f"no such file, and not one of the bundled streams {streams}", source=source)
 
 
 def read_chunks(source: str, delimiter: str | None = None) -> Iterator[Chunk]:
-    """Return the rows of a file some at a time, those of a bundled stream at once."""
+    """Return the rows of a file in chunks; those of a bundled stream as one chunk."""
     if Path(source).exists():
         return chunks(source, delimiter=delimiter)
     return iter([Chunk(read_source(source, delimiter), 0, 1.0)])
@@ -128,74 +128,72 @@ def check_outputs(
     column: str | None = None,
     state: Path | None = None,
 ) -> None:
-    """Refuse files to write that have a wrong name, or are the file that is read, or one file.
+    """Check the output options before any work is done.
 
-    The name of the new column, if one is given, must be one, and a file must be written.
+    An output file must have a supported suffix and differ from the input and from the other
+    outputs. A report needs matplotlib. A column name needs `--out`, and must not be blank.
     """
     if column is not None and out is None:
-        raise ValueError("--column names a column of --out, and none is asked for")
+        raise ValueError("--column needs --out: it names a column of that file")
     if column is not None and not column.strip():
-        raise ValueError(f"--column must be a name, got {column!r}")
+        raise ValueError(f"--column must not be blank, got {column!r}")
     if out is not None:
         kind_to_write(str(out))
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
-        raise InputError("the name of a report must end in .html", source=str(report))
+        raise InputError("the name of a report must end in .html or .htm", source=str(report))
     written = {"--out": out, "--report": report, "--state": state}
     for option, path in written.items():
         if path is not None and source != "-" and is_same_file(path, source):
             raise InputError(
-                f"is the file that is read; give {option} another name", source=str(path)
+                f"is also the input file; choose another file for {option}", source=str(path)
             )
     given = [(option, path) for option, path in written.items() if path is not None]
     for (one, first), (other, second) in combinations(given, 2):
         if is_same_file(first, second):
             raise InputError(
-                f"{one} and {other} are one file; give them two names", source=str(second)
+                f"{one} and {other} are the same file; choose different files",
+                source=str(second),
             )
-
-
-@contextmanager
-def opened_report(path: Path) -> Iterator[BinaryIO]:
-    """Open a report before the work: if it cannot be drawn or written, nothing else is."""
-    with styled():
-        pass  # or learn now, not after the work, that matplotlib is missing
-    with replacing(path) as file:
-        yield file
+    if report is not None:
+        with styled():
+            pass  # an error if matplotlib is missing
 
 
 def check_column(table: Rows, column: str) -> None:
-    """Refuse a new column that the rows have already."""
+    """Refuse a new column whose name is taken."""
     if column in table.columns:
         raise ValueError(
-            f"{table.source} has a column {column!r} already; name another with --column"
+            f"{table.source} already has a column {column!r}; choose another name with --column"
         )
 
 
+def refuse_others(given: Mapping[str, Any], taken: Sequence[str], option: str) -> None:
+    """Refuse options that cannot be combined with this one, which takes only some."""
+    for name, value in given.items():
+        if name not in taken and value not in (None, False, "probability"):
+            raise ValueError(f"--{name.replace('_', '-')} cannot be combined with {option}")
+
+
 def note(text: str | None) -> None:
-    """Print a line about the work, if there is one, to standard error."""
+    """Print a message about the work, if there is one, to standard error."""
     if text:
         err.print(f"[dim]{escape(text)}[/]", soft_wrap=True)
 
 
 def say(text: str, *, fold: bool = False) -> None:
-    """Print a line as it is, so that a name in it can be copied whole; prose is folded at words."""
+    """Print text unwrapped, so that names in it can be copied; with `fold`, wrap it at words."""
     out.print(text, soft_wrap=not fold, markup=False)
 
 
-def busy(text: str) -> Status:
-    """Return a spinner with a text, shown inside a ``with``."""
-    return err.status(escape(text))
-
-
 def progress(left: str | None = None) -> Progress:
-    """Return a progress bar that clears itself and is not shown in files and pipes.
+    """Return a progress bar, which clears itself and is hidden in files and pipes.
 
     `left` is a template for the time left; without it, the bar estimates that itself.
     """
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
+        TextColumn("{task.percentage:>3.0f}%"),
         TimeRemainingColumn() if left is None else TextColumn(left),
         console=err,
         transient=True,
@@ -209,9 +207,9 @@ def table(
     rows: Sequence[Sequence[str | Text]],
     words: Sequence[str] = (MEANING,),
 ) -> Table:
-    """Return a table; its first column is text, and so are those that `words` names.
+    """Return a table; its first column and those named in `words` are text.
 
-    Names that the user chose come as `Text`: in a string, brackets would be markup.
+    Pass names that the user chose as `Text`: in a string, brackets would be markup.
     """
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
     for at, name in enumerate(head):
@@ -248,7 +246,7 @@ def scorecards(cards: Mapping[str, Scorecard]) -> Table:
 
 
 def reliability(tables: Mapping[str, ReliabilityTable]) -> Table:
-    """Return predicted and observed by bin, with a mark where they disagree; names side by side."""
+    """Return predicted and observed means by bin, side by side, marked where they disagree."""
     first, *others = tables.values()
     interval = [] if others else [f"\n{first.level:.0%} interval"]  # no room for more
     head, rows = ["\nbin"], []
@@ -263,12 +261,12 @@ def reliability(tables: Mapping[str, ReliabilityTable]) -> Table:
             mark = "*" if bins.miscalibrated[at] else ""
             row += [f"{bins.count[at]:,}", *cells, mark] if bins.count[at] else ["-", "", "", ""]
         rows.append(row)
-    title = f"Observed against predicted (*: beyond its {first.level:.0%} interval)"
+    title = f"Observed against predicted (*: outside its {first.level:.0%} interval)"
     return table(title, head, rows)
 
 
 def summary_of(found: WatchReport) -> dict[str, Any]:
-    """Return what was found as JSON has it."""
+    """Return what the monitor found, for JSON."""
     return {
         "rounds": len(found.predictions),
         "state": found.monitor.state,
@@ -278,13 +276,13 @@ def summary_of(found: WatchReport) -> dict[str, Any]:
 
 
 def as_object(episode: Episode) -> dict[str, Any]:
-    """Return an episode as JSON has it."""
+    """Return an episode for JSON."""
     fields = {**asdict(episode), "direction": episode.direction, "text": str(episode)}
     return {name: value for name, value in fields.items() if value is not None or name == "end"}
 
 
 def table_of(title: str, found: WatchReport, most: int | None = None) -> Table:
-    """Return the episodes as a table, at most so many of the last."""
+    """Return the episodes as a table, at most the last `most`."""
     rows = found.rows() if most is None else found.rows()[-most:]
     # As `Text`, because brackets in the name of a group are no markup.
     lines = [[Text(cell) for cell in row[:-1]] for row in rows]
@@ -292,7 +290,7 @@ def table_of(title: str, found: WatchReport, most: int | None = None) -> Table:
 
 
 def show_episodes(found: dict[str, WatchReport], most: int = 10) -> None:
-    """Print what a monitor found in each, how it judges late outcomes, and the last episodes."""
+    """Print what each monitor found, how it treats late outcomes, and the last episodes."""
     out.print("\n[bold]Alarms[/]")
     for name, each in found.items():
         say(f"{name}: {each.sentence}", fold=True)

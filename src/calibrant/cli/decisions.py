@@ -1,4 +1,4 @@
-"""Options that ask for a decision of each row: costs, a budget, or a floor."""
+"""Options for a decision per row: costs, a budget, or a floor of precision or recall."""
 
 from __future__ import annotations
 
@@ -11,34 +11,38 @@ from calibrant.decide import Decider
 if TYPE_CHECKING:
     from calibrant.cli.recalibrate import RecalibrateOptions
 
-ACT = "Act or not, in a column `act`"
+ACT = "Decisions, in a column `act`"
 QUESTIONS = ("cost", "budget", "precision", "recall")
 #: The options that only decisions have.
 OPTIONS = (*QUESTIONS, "per", "explore")
+ACT_COLUMN = "act"
+#: The probability that each row had of being acted on, where some rows are explored.
+PROPENSITY_COLUMN = "propensity"
 
 
 def option(metavar: str, text: str) -> Any:
-    """Return an option of the box about decisions."""
+    """Return an option of the panel about decisions."""
     return typer.Option(rich_help_panel=ACT, metavar=metavar, help=text)
 
 
 Cost = Annotated[
-    str | None, option("A:M", "Act where it is cheaper: acting costs A, a missed event M.")
+    str | None, option("A:M", "Act where that is cheaper: acting costs A, a missed event M.")
 ]
 Budget = Annotated[str | None, option("SHARE", "Act on this share of the rows: 1%, or 0.01.")]
 Per = Annotated[
     str | None,
     option(
         "ROWS|SPAN",
-        "Keep --budget within every window of this many rows (10,000) or this time (1d).",
+        "Keep --budget within every window of this many rows (10000) or this time (1d).",
     ),
 ]
 Precision = Annotated[
-    str | None, option("SHARE", "Act as often as possible while this share of the acts are events.")
+    str | None,
+    option("SHARE", "Act as often as possible with this share of true events among the acts."),
 ]
 Recall = Annotated[
     str | None,
-    option("SHARE", "Act as rarely as possible while this share of the events is caught."),
+    option("SHARE", "Act as rarely as possible while catching this share of the events."),
 ]
 Explore = Annotated[
     str | None, option("SHARE", "Also act on this share of the other rows; 2% with --recall.")
@@ -46,27 +50,31 @@ Explore = Annotated[
 
 
 def asked(options: RecalibrateOptions) -> str | None:
-    """Return the name of the question that is asked, if one is, or refuse several."""
+    """Return the name of the option that decides, None if none is given; refuse several."""
     given = [name for name in QUESTIONS if getattr(options, name) is not None]
     if len(given) > 1:
-        raise ValueError(f"--{given[0]} and --{given[1]} are two questions: ask one")
+        raise ValueError(f"--{given[0]} and --{given[1]} cannot be combined: give one of them")
     for name, needs in (("per", "budget"), ("explore", None)):
         if getattr(options, name) is not None and (not given or needs not in (None, given[0])):
-            raise ValueError(f"--{name} needs --{needs or ', --'.join(QUESTIONS[:2]) + ' or so'}")
+            others = f"--{', --'.join(QUESTIONS[:-1])} or --{QUESTIONS[-1]}"
+            raise ValueError(f"--{name} needs {others if needs is None else '--' + needs}")
     return given[0] if given else None
 
 
 def decider_of(options: RecalibrateOptions) -> Decider | None:
-    """Return who decides, or None if nothing is to be decided."""
+    """Return the decider, None if no option asks for decisions."""
     name = asked(options)
     if name is None:
         return None
-    for other, why in (
-        ("key", "decide on Fleet.smooth in Python"),
-        ("state", "a decider is saved in Python, Decider.save"),
-    ):
-        if getattr(options, other) is not None:
-            raise ValueError(f"--{name} does not go with --{other}: {why}")
+    if options.state is not None:
+        raise ValueError(
+            f"--{name} cannot be combined with --state: in Python, save a decider with Decider.save"
+        )
+    if options.key is not None and options.id is not None:
+        raise ValueError(
+            f"--{name} cannot be combined with both --key and --id: "
+            "in Python, decide on Fleet.smooth"
+        )
     more: dict[str, Any] = {"seed": options.seed}
     more |= {each: getattr(options, each) for each in ("silence", "after", "hold")}
     if options.explore is not None or name == "recall":
@@ -78,28 +86,29 @@ def decider_of(options: RecalibrateOptions) -> Decider | None:
     if options.per is not None:
         more["per"] = int(options.per) if options.per.isdigit() else options.per
         if isinstance(more["per"], str) and options.time is None:
-            raise ValueError(f"--per {options.per} needs --time: when was each row?")
+            raise ValueError(f"--per {options.per} needs --time")
     return Decider(**more)
 
 
 def share_of(name: str, text: str) -> float:
-    """Return a share, given as one or in percent."""
+    """Return a share, given as a fraction or in percent."""
     number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
     try:
         share = float(number) / (100.0 if percent else 1.0)
     except ValueError:
         raise ValueError(f"{name} must be a share such as 1% or 0.01, got {text!r}") from None
     if not 0.0 < share < 1.0:
-        raise ValueError(f"{name} must be between 0 and 1, or 0% and 100%, got {text!r}")
+        raise ValueError(f"{name} must be between 0 and 1 or between 0% and 100%, got {text!r}")
     return share
 
 
 def costs_of(text: str) -> tuple[float, float]:
-    """Return what acting costs, and what a missed event costs."""
+    """Return the cost of acting and the cost of a missed event."""
     try:
         acting, missing = (float(part) for part in text.split(":"))
     except ValueError:
         raise ValueError(
-            f"--cost must be the cost of acting and that of a missed event, 1:20, got {text!r}"
+            "--cost must be the cost of acting and that of a missed event, such as 1:20, "
+            f"got {text!r}"
         ) from None
     return acting, missing

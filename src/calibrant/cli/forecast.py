@@ -1,4 +1,4 @@
-"""``calibrant forecast``: forecast the outcomes of a file, or of a pipe, from their past alone."""
+"""``calibrant forecast``: forecast the outcomes in a file or pipe from past outcomes alone."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
+from rich.text import Text
 
 from calibrant._checks import Floats, check_integer, check_seed
 from calibrant.checks import Columns, check_columns, refuse
@@ -35,7 +36,7 @@ from calibrant.cli.arguments import (
     TrustOrder,
 )
 from calibrant.forecasters import EventForecaster, Forecaster
-from calibrant.forecasters.arriving import (
+from calibrant.forecasters.arrivals import (
     Arrivals,
     at_once,
     by_clock,
@@ -48,11 +49,13 @@ from calibrant.forecasters.memories import Memory, heaviest_in_words
 from calibrant.forecasters.named import make, parameters
 from calibrant.measures import Scorecard
 from calibrant.monitor import Monitor
+from calibrant.monitor.monitor import Arrivals as MonitorArrivals
 from calibrant.recalibrate.rows import check_time
 from calibrant.report import forecasting
 from calibrant.report.timeline import Timeline
 from calibrant.report.watch_page import WatchReport, watch_rounds
 from calibrant.tables import Clock, InputError, Table, follow, write
+from calibrant.tables.atomic import replacing
 from calibrant.tables.columns import facts_of
 from calibrant.tables.errors import listed
 from calibrant.tables.reading import standard_input
@@ -61,7 +64,7 @@ from calibrant.tables.scored import prepare
 
 DEFAULT = "event-forecaster"
 BASELINES = ("zoom", "running-mean")
-#: Of these, the one with the least log loss stands beside the others.
+#: Of these, the one with the lowest log loss is shown.
 SIMPLE = (
     "exponential-window:halflife=10", "exponential-window:halflife=100",
     "exponential-window:halflife=1000", "markov-table:order=1", "markov-table:order=4",
@@ -73,23 +76,24 @@ WINDOW = 1000
 STEPS = 50
 
 READING = (
-    "Brier score and log loss are lower the sharper and the better calibrated forecasts are. Cal2 "
-    "asks for calibration alone, exactly and without bins: for each distinct prediction, the share "
-    "of events must equal it. It makes sense for predictions that repeat, and those of the simple "
-    "rivals hardly ever do; compare them by ECE, its binned counterpart."
+    "The better calibrated and the sharper the forecasts, the lower their Brier score and log "
+    "loss. Cal2 measures calibration alone, exactly and without bins: it is 0 if the share of "
+    "events equals the prediction, for each distinct prediction. It is meaningful if predictions "
+    "repeat, and those of the simple rivals hardly ever do; compare these by ECE, its binned "
+    "counterpart."
 )
 LATE = (
-    "The others know nothing of late outcomes: each is given the outcomes in the order in which "
-    "they arrive, and its prediction of the next one stands until then."
+    "The other forecasters do not support late outcomes: they get the outcomes in order of "
+    "arrival, and repeat their last prediction until the next outcome arrives."
 )
-AFRESH = "The others start over with this file."
-#: Forecasts after the last outcome that are listed in the terminal.
+AFRESH = "The other forecasters have no saved state: they start with this file."
+#: How many forecasts after the last outcome are listed in the terminal.
 MOST_FOLLOWING = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForecastOptions(Options):
-    """The options of ``calibrant forecast``, by their names."""
+    """The options of ``calibrant forecast``."""
 
     outcome: str | None = None
     positive: str | None = None
@@ -103,11 +107,11 @@ class ForecastOptions(Options):
 
     @property
     def is_default(self) -> bool:
-        """Whether the forecaster is the one that knows times, and outcomes that come late."""
+        """Whether the forecaster is the default, which supports times and late outcomes."""
         return self.forecaster.split(":")[0].strip() == DEFAULT
 
     def spec(self, **more: object) -> str:
-        """Return the forecaster with these parameters, and how far ahead if that is not 1."""
+        """Return the spec of the forecaster with these parameters, and with `ahead` if not 1."""
         if self.ahead not in (None, 1):
             more = {"ahead": self.ahead, **more}
         if not more:
@@ -124,24 +128,24 @@ def forecast(
         str | None,
         typer.Option(
             metavar="COL",
-            help="Column of when each outcome occurs: its hour, weekday and month then count, and "
-            "gaps do.",
+            help="Column of the time of each outcome: its hour, weekday and month are then "
+            "used, and the gaps between rows.",
         ),
     ] = None,
     available: Annotated[
         str | None,
         typer.Option(
             metavar="COL",
-            help="Column of when each outcome became known, by the clock of --time: only later "
-            "forecasts use it. Empty for never.",
+            help="Column of the times at which outcomes became known, on the same clock as --time: "
+            "only later forecasts use them. Empty for never.",
         ),
     ] = None,
     ahead: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Forecast so many rows ahead; in a pipe, answer with the forecast of the line "
-            "that many later: 1 for the next one.",
+            help="Forecast this many rows ahead; in a pipe, answer each line with the forecast "
+            "of the line this many later.",
         ),
     ] = None,
     forecaster: Annotated[
@@ -153,23 +157,25 @@ def forecast(
     column: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Name of the new column: prediction.", show_default=False
+            metavar="NAME",
+            help="Name of the new column in --out; prediction by default.",
+            show_default=False,
         ),
     ] = None,
     next: Annotated[  # noqa: A002
         bool,
         typer.Option(
             "--next",
-            help="Forecast the row after the last one too. Rows at the end without an outcome are "
-            "forecast in any case.",
+            help="Also forecast the row after the last one. Rows without an outcome at the end "
+            "are always forecast.",
         ),
     ] = False,
     state: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Continue with the forecaster saved here, if there is one, and save it at the "
-            "end, after the last outcome.",
+            help="Load the forecaster from this file if it exists, and save it there after the "
+            "last outcome.",
         ),
     ] = None,
     sort: Sort = None,
@@ -179,33 +185,35 @@ def forecast(
     report: ReportFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Forecast the outcomes in FILE from their past alone, beside simple rivals.
+    """Forecast the outcomes in FILE from past outcomes alone, and compare with simple rivals.
 
-    Each probability is made before its own outcome is used. With - outcomes come from a pipe: each
-    line is answered at once.
+    Each probability is made before its own outcome is used. With -, outcomes are read from a pipe,
+    and each line is answered at once.
     """
     given = dict(locals())
     given["json"] = given.pop("as_json")
+    if given.pop("trust_order"):
+        given["allow"] = f"{allow},order" if allow else "order"
     with console.clean_end():
         console.check_outputs(source, out, report, column)
         options = ForecastOptions(**{**given, "column": column or "prediction"})
         check_seed(seed)
-        parameters(forecaster)  # refuses what is no forecaster before anything is read
+        parameters(forecaster)  # refuses unknown forecasters before anything is read
         if ahead is not None:
             check_integer("--ahead", ahead, 1, MOST_AHEAD)
         if ahead not in (None, 1) and not options.is_default:
             raise ValueError(
-                f"--ahead {ahead} is for the default forecaster; {forecaster} forecasts the next "
-                "row alone"
+                f"--ahead {ahead} needs the default forecaster; {forecaster} forecasts only the "
+                "next row"
             )
         if source != "-" or out or report or as_json:
             forecast_file(options)
             return
         for option, column_of in (("time", time), ("available", available)):
             if column_of is not None:
-                raise ValueError(f"--{option} needs a FILE: in a pipe, lines hold outcomes alone")
+                raise ValueError(f"--{option} needs a FILE: lines of a pipe are outcomes alone")
         if next:
-            raise ValueError("--next needs a FILE: in a pipe, --ahead 1 answers with the next line")
+            raise ValueError("--next needs a FILE: in a pipe, --ahead 1 forecasts the next line")
         answer_lines(options)
 
 
@@ -217,11 +225,11 @@ def begin(
     if options.state is None or not options.state.exists():
         return options, forecaster
     saved = type(forecaster).load(options.state)
-    console.note(f"{options.state}: continues after {saved.rounds:,} rounds")
+    console.note(f"{options.state}: continuing after {saved.rounds:,} rounds")
     if isinstance(saved, EventForecaster):
         if options.ahead not in (None, saved.ahead):
             raise ValueError(
-                f"{options.state} forecasts {saved.ahead} ahead, not {options.ahead} as --ahead has"
+                f"{options.state} was saved with ahead={saved.ahead}, got {options.ahead}"
             )
         options = replace(options, ahead=saved.ahead if saved.ahead > 1 else options.ahead)
     return options, saved
@@ -234,7 +242,7 @@ def answer_lines(options: ForecastOptions) -> None:
     """
     options, forecaster = begin(options)
     if options.state is not None and options.ahead not in (None, 1):
-        raise ValueError(f"--state in a pipe goes with --ahead 1, not {options.ahead}")
+        raise ValueError(f"in a pipe, --state needs --ahead 1, got {options.ahead}")
     lines = standard_input()
     card, ahead = Scorecard(window=WINDOW), options.ahead or 0
     late = forecaster if ahead > 1 and isinstance(forecaster, EventForecaster) else None
@@ -242,7 +250,7 @@ def answer_lines(options: ForecastOptions) -> None:
         late._late._book.collect()
 
     def answer() -> None:
-        """Say the forecast of the last line that can be forecast by now."""
+        """Write the forecast of the last line that can be forecast by now."""
         forecast = forecaster.predict() if late is None else late.predict(id=late.rounds)
         sys.stdout.write(f"{forecast!r}\n")
         sys.stdout.flush()
@@ -272,7 +280,7 @@ def answer_lines(options: ForecastOptions) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What a forecast takes from a table: `clock` has a time for the rows that follow, too."""
+    """What a forecast takes from a table; `clock` also has the times of the following rows."""
 
     table: Table
     column: str
@@ -289,22 +297,22 @@ class Rows:
 
 
 class Following(NamedTuple):
-    """The rows to forecast after the last outcome: what they are called, and when they are."""
+    """The rows to forecast after the last outcome: their names and times."""
 
     names: list[str]
     moments: Floats | None
 
 
 def forecast_file(options: ForecastOptions) -> None:
-    """Forecast a whole file, beside the baselines; write and report what was asked for."""
+    """Forecast a whole file, with the baselines; write the outputs that were requested."""
     # The report is opened first: if it cannot be written, nothing else is.
-    opened = nullcontext() if options.report is None else console.opened_report(options.report)
+    opened = nullcontext() if options.report is None else replacing(options.report)
     with opened as report:
         rows = take_rows(options)
         result = forecast_rows(options, rows)
         page = b"" if report is None else drawn_page(options, rows, result)
         if options.out is not None:
-            with console.busy(f"writing {options.out}"):
+            with console.err.status(Text(f"writing {options.out}")):
                 column = np.append(result.own, [forecast for _, forecast in result.following])
                 write(
                     options.out, rows.table.with_column(options.column, column[: len(rows.table)])
@@ -321,22 +329,23 @@ def forecast_file(options: ForecastOptions) -> None:
 
 def drawn_page(options: ForecastOptions, rows: Rows, result: Result) -> bytes:
     """Return the report of a forecast."""
-    with console.busy("drawing"):
+    with console.err.status("drawing"):
         report = forecasting(
             result.shown, rows.outcomes, memories=result.memories,
             times=rows.table.row_called if rows.times is None else rows.times,
-            title=f"{Path(rows.table.source).name}: what was forecast, and what was observed",
+            title=f"{Path(rows.table.source).name}: forecasts and outcomes",
             made=how_made(options, rows),
         )  # fmt: skip
         return report.html().encode()
 
 
 def how_made(options: ForecastOptions, rows: Rows) -> dict[str, str]:
-    """Return how the run was made, and the command that does it again."""
+    """Return how the page was made, and the command that repeats the run."""
     columns = {"outcome": rows.column, "time": options.time, "available": options.available}
-    known = f"each used from {options.ahead or 1} rows later on"
+    rows_later = "the next row" if options.ahead in (None, 1) else f"{options.ahead} rows later"
+    known = f"used from {rows_later} on"
     if options.available is not None:
-        known += f", once it is known by column {options.available!r}"
+        known += f", once known (column {options.available!r})"
     return {
         "command": options.command("forecast"),
         "file": f"{rows.table.source}, {len(rows.outcomes):,} rows",
@@ -348,21 +357,20 @@ def how_made(options: ForecastOptions, rows: Rows) -> dict[str, str]:
 
 
 def take_rows(options: ForecastOptions) -> Rows:
-    """Read the file; say what was guessed."""
+    """Read the file, and print what was guessed."""
     if options.available is not None and options.time is None:
-        raise ValueError("--available needs --time: an outcome is late for rows before it")
+        raise ValueError("--available needs --time, the time of each row")
     if options.available is not None and options.state is not None:
         raise ValueError(
-            "--state does not go with --available: outcomes that become known after the last row "
-            "would be lost"
+            "--state cannot be combined with --available: outcomes that become known after the "
+            "last row would be lost"
         )
     for option in ("time", "available"):
         if getattr(options, option) is not None and not options.is_default:
             raise ValueError(
-                f"--{option} is for the default forecaster; {options.forecaster} has no use for "
-                "times"
+                f"--{option} needs the default forecaster; {options.forecaster} does not use times"
             )
-    with console.busy(f"reading {options.source}"):
+    with console.err.status(Text(f"reading {options.source}")):
         table = console.read_source(options.source, options.delimiter)
         table, done = prepare(
             table, sort=options.sort, date_format=options.date_format,
@@ -370,36 +378,39 @@ def take_rows(options: ForecastOptions) -> Rows:
         )  # fmt: skip
         if options.out is not None:
             console.check_column(table, options.column)
-        name, note = table.find("outcome", options.outcome)
+        name, note = options.outcome, None
+        if name is None:
+            name, note = table.guess("outcome")
         cells = table.cells(name)
         outcomes = cells.outcomes(positive=options.positive, missing=True)
         known = len(outcomes) - int(np.isnan(outcomes)[::-1].cumprod().sum())
         if options.available is not None:
             known = len(outcomes)
         elif np.isnan(outcomes[:known]).any():
-            cells.outcomes(positive=options.positive)  # names the first row that lacks one
+            cells.outcomes(positive=options.positive)  # raises for the first row without one
         if np.isnan(outcomes).all():
             raise InputError(
                 "no outcome is known: every value is missing", source=table.source, column=name
             )
         clock = arrivals = later = None
         if options.time is not None:
-            clock = take_clock(table, "time", options.time)
+            clock = table.cells(options.time).clock()
             check_time(table, options.time)
             clock.check_order()
             if (np.diff(clock.ticks[:known]) == 0.0).any():
-                # Rows of one time are a batch: none of them can have known another's outcome.
+                # Rows with the same time are a batch: none can depend on another's outcome.
                 times = clock.take(np.arange(known))
                 arrivals = by_clock(times, times, ~np.isnan(outcomes[:known]))
         if options.available is not None:
             assert clock is not None
-            later = take_clock(table, "available", options.available)
+            later = table.cells(options.available).clock()
             arrivals = by_clock(clock, later, ~np.isnan(outcomes))
     following, outcomes = following_rows(options, table, clock, known), outcomes[:known]
     for line in (table.note, note, *done, unused_score(table, name)):
         console.note(line)
     found = check_columns(
-        Columns(outcomes, made=None if clock is None else clock.ticks[:known]), options.allowed
+        Columns(outcomes, made=None if clock is None else clock.ticks[:known]),
+        options.allow or (),
     )
     refuse(found, table.source)
     for finding in found:
@@ -410,7 +421,7 @@ def take_rows(options: ForecastOptions) -> Rows:
 def following_rows(
     options: ForecastOptions, table: Table, clock: Clock | None, known: int
 ) -> Following:
-    """Return the rows of a table from `known` on, or with --next the one after the last."""
+    """Return the rows of a table from `known` on or, with --next, the one after the last."""
     rows = range(known, len(table))
     if rows or not options.next:
         names = [table.row_called(row) if clock is None else clock.shown(row) for row in rows]
@@ -428,15 +439,9 @@ def following_rows(
     return Following([name], np.array([moment]))
 
 
-def take_clock(table: Table, part: str, column: str) -> Clock:
-    """Return a column of times."""
-    table.find(part, column)
-    return table.cells(column).clock()
-
-
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What the forecaster that was asked for predicted, and how good that and others were."""
+    """The predictions of the requested forecaster and of others, and their measures."""
 
     forecaster: Forecaster
     shown: dict[str, Floats]
@@ -449,12 +454,12 @@ class Result:
 
     @property
     def own(self) -> Floats:
-        """The predictions of the forecaster that was asked for."""
+        """The predictions of the requested forecaster."""
         return next(iter(self.shown.values()))
 
 
 def forecast_rows(options: ForecastOptions, rows: Rows) -> Result:
-    """Forecast the rows, as asked for and with every baseline."""
+    """Forecast the rows with the requested forecaster and with every baseline."""
     more = {} if rows.arrivals is None else {"capacity": len(rows.outcomes)}
     options, forecaster = begin(options, len(rows.outcomes), **more)
     is_late = rows.arrivals is not None or options.ahead not in (None, 1)
@@ -474,7 +479,7 @@ def forecast_rows(options: ForecastOptions, rows: Rows) -> Result:
             means.append(mean)
             rounds += len(part)
             if isinstance(forecaster, EventForecaster) and len(part):
-                memories.append((rounds, forecaster.memory()))
+                memories.append((rounds, forecaster.weights()))
             bar.advance(task)
         if rows.arrivals is not None and rows.available is None:
             learn_the_last(forecaster, rows, rows.arrivals)
@@ -500,7 +505,7 @@ def forecast_rows(options: ForecastOptions, rows: Rows) -> Result:
 
 
 def forecast_following(forecaster: Forecaster, rows: Rows) -> list[tuple[str, float]]:
-    """Return the forecasts of the rows after the last outcome; the forecaster stays as it is."""
+    """Return the forecasts of the rows after the last outcome, without changing the forecaster."""
     names, moments = rows.following
     if not isinstance(forecaster, EventForecaster):
         return [(name, float(forecaster.predict())) for name in names]
@@ -518,7 +523,7 @@ def forecast_following(forecaster: Forecaster, rows: Rows) -> list[tuple[str, fl
 
 
 def learn_the_last(forecaster: Forecaster, rows: Rows, arrivals: Arrivals) -> None:
-    """Learn the outcomes of the last time: whatever comes next is later."""
+    """Learn the outcomes of rows with the last time: every next row is later."""
     assert isinstance(forecaster, EventForecaster)
     first = forecaster.rounds - len(rows.outcomes)
     for late in arrivals.order[int(arrivals.known[-1]) :].tolist():
@@ -528,25 +533,25 @@ def learn_the_last(forecaster: Forecaster, rows: Rows, arrivals: Arrivals) -> No
 def watch(expected: Floats, rows: Rows, name: str, used: Arrivals | None) -> WatchReport:
     """Return what a monitor finds in expected predictions, where outcomes are known.
 
-    `used` says which outcomes each prediction could use; None for all of the rows before it.
+    `used` holds the outcomes that each prediction could use; None for those of all rows before it.
     """
     has_one = np.flatnonzero(~np.isnan(rows.outcomes))
     timeline = Timeline.from_times(rows.times, has_one, len(rows.outcomes))
-    made = known = None
+    late = None
     if used is not None:
-        made, known = np.arange(len(expected), dtype=np.float64), np.full(len(expected), np.nan)
+        known = np.full(len(expected), np.nan)
         # The first row that uses an outcome is predicted after it became known.
         known[used.order] = (
             np.searchsorted(used.known, np.arange(len(used.order)), side="right") - 0.5
         )
-        made, known = made[has_one], known[has_one]
+        late = MonitorArrivals.at(has_one.astype(np.float64), known[has_one])
     return watch_rounds(
-        expected[has_one], rows.outcomes[has_one], None, timeline, Monitor(), name, known, made
+        expected[has_one], rows.outcomes[has_one], None, timeline, Monitor(), name, late
     )
 
 
 def played(forecaster: Forecaster, rows: Rows) -> Iterator[tuple[Floats, Floats]]:
-    """Give what the forecaster that was asked for predicts, and what it expects, in parts."""
+    """Yield the predictions of the requested forecaster, and their expected values, in parts."""
     if isinstance(forecaster, EventForecaster):
         seconds = None if rows.times is None else rows.times.ticks
         yield from forecast_parts(
@@ -558,7 +563,7 @@ def played(forecaster: Forecaster, rows: Rows) -> Iterator[tuple[Floats, Floats]
 
 
 def show(options: ForecastOptions, rows: Rows, result: Result) -> None:
-    """Print what was read, the measures, what they mean, and where the results are."""
+    """Print what was read, the measures, what they mean, and the files that were written."""
     rounds = len(rows.outcomes)
     console.say(
         f"{rows.table.source}: {rounds:,} rounds, column {rows.column!r}, "
@@ -568,35 +573,35 @@ def show(options: ForecastOptions, rows: Rows, result: Result) -> None:
         arrived = int(rows.arrivals.known[-1])
         console.say(
             f"outcomes known by the last row: {arrived:,}; "
-            f"missing, or never known: {rounds - len(rows.arrivals.order):,}"
+            f"missing or never known: {rounds - len(rows.arrivals.order):,}"
         )
     console.say("")
     console.out.print(console.scorecards(result.cards))
-    console.say(f"\n{result.best} is the simple rival with the least log loss, of {result.rivals}.")
+    console.say(f"\nOf {result.rivals} simple rivals, {result.best} has the lowest log loss.")
     if rows.arrivals is not None or options.ahead not in (None, 1):
         console.say(LATE, fold=True)
     if options.state is not None:
         console.say(AFRESH, fold=True)
     console.show_episodes({options.spec(): result.watched})
     if isinstance(result.forecaster, EventForecaster):
-        words = heaviest_in_words(result.forecaster.memory())
-        console.say(f"\nThe forecasts draw on {words}.", fold=True)
+        words = heaviest_in_words(result.forecaster.weights())
+        console.say(f"\nThe forecasts are now based on {words}.", fold=True)
     if result.following:
         console.say("\nForecasts after the last outcome")
         for name, forecast in result.following[:MOST_FOLLOWING]:
             console.say(f"  {name}: {forecast:.4f}")
         if len(result.following) > MOST_FOLLOWING:
             more = len(result.following) - MOST_FOLLOWING
-            console.say(f"  and {more:,} more, all in --out and --json")
+            console.say(f"  and {more:,} more (--json lists all)")
     console.say(f"\n{READING}", fold=True)
     if options.out is not None:
         console.say(f"\nPredictions: {options.out}, column {options.column!r}")
     if options.report is not None:
-        console.say(f"\nThe report, in a browser: {options.report}")
+        console.say(f"\nReport, a page for a browser: {options.report}")
 
 
 def in_json(result: Result) -> dict[str, Any]:
-    """Return what a monitor found and the measures; an infinite error is null, as JSON has none."""
+    """Return what the monitor found and the measures for JSON; infinite errors are null."""
     measures = {
         name: {
             row: value if math.isfinite(value := float(getattr(card, row))) else None
@@ -609,13 +614,14 @@ def in_json(result: Result) -> dict[str, Any]:
 
 
 def unused_score(rows: Table, outcome: str) -> str | None:
-    """Return a line about a column that looks like a model's scores and is not used."""
+    """Return a note if columns look like a model's scores, which are not used."""
     facts = [facts_of(rows.cells(name)) for name in rows.columns if name != outcome]
     scores = [each.name for each in likely_scores(facts)]
     if not scores:
         return None
     looks = "looks like scores and is" if len(scores) == 1 else "look like scores and are"
     return (
-        f"{rows.source}: {listed(scores)} {looks} not used: the outcomes alone are forecast; to "
-        f"recalibrate a model's scores: calibrant recalibrate --score {shlex.quote(scores[0])}"
+        f"{rows.source}: {listed(scores)} {looks} not used, since outcomes are forecast from past "
+        "outcomes alone; to recalibrate scores: calibrant recalibrate --score "
+        f"{shlex.quote(scores[0])}"
     )

@@ -1,4 +1,4 @@
-"""``calibrant inspect``: what a file holds, and the command that would use it."""
+"""``calibrant inspect``: what a file contains, and a command to run on it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +22,9 @@ from calibrant.checks.order import time_order
 from calibrant.checks.scores import scale
 from calibrant.cli import console
 from calibrant.cli.arguments import Delimiter, Source
+from calibrant.recalibrate.class_rows import class_columns
 from calibrant.tables import InputError, Inspection, Table, inspect_table, take_scored
+from calibrant.tables.inspection import LATENESS
 from calibrant.tables.roles import hints_at
 from calibrant.tables.scored import prepare
 
@@ -31,7 +34,7 @@ DATES = tuple(
     for day in ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y")
     for time in ("", " %H:%M", " %H:%M:%S")
 )
-#: What is refused, and cured by the options that are suggested.
+#: Checks that refuse rows, and that the suggested options resolve.
 CURED = {"order.backwards", "order.shuffled", "scale.percent", "missing_scores"}
 UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 
@@ -41,9 +44,9 @@ def inspect(
     delimiter: Delimiter = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Look at FILE: its columns, what they seem to be, and the command that would use them."""
+    """Show the columns of FILE, what they seem to be, and a command to run on it."""
     with console.clean_end():
-        with console.busy(f"reading {source}"):
+        with console.err.status(Text(f"reading {source}")):
             table = console.read_source(source, delimiter)
             seen, found = questioned(table, inspect_table(table))
         suggested = command(source, seen, delimiter)
@@ -54,18 +57,18 @@ def inspect(
 
 
 def questioned(table: Table, seen: Inspection) -> tuple[Inspection, list[Finding]]:
-    """Return the inspection with what cures a problem of the rows, and what checks find in them."""
+    """Return the inspection with options that resolve problems of the rows, and the findings."""
     options, found = dict(seen.options), list[Finding]()
     dates = dates_in(table, seen)
     notes = [*seen.notes, *recurring(seen)]
     for name, (written, example) in dates.items():
         notes.append(
-            f"column {name!r} holds dates such as {example}: to use it, say how they are written "
+            f"column {name!r} holds dates such as {example}: to use it, give their format "
             f"(--time {shlex.quote(name)} --date-format {shlex.quote(written)})"
         )
     if not options and {"score", "outcome"} <= set(seen.roles):
         options, found = rescued(table, seen.roles)
-    if "outcome" not in options:
+    if "outcome" not in options or not {"forecast", "scores"}.isdisjoint(options):
         return replace(seen, notes=tuple(notes)), found
     if "score" in options and "time" not in options:
         for each in seen.columns:
@@ -107,11 +110,14 @@ def questioned(table: Table, seen: Inspection) -> tuple[Inspection, list[Finding
         )
         columns = Columns(outcomes)
     found += check_columns(columns)
-    if CURED & {each.check for each in found}:  # what is said of the whole column says more
+    checks = {each.check for each in found}
+    if CURED & checks:  # a finding about the whole column replaces the note on its first row
         notes = [note for note in notes if not note.startswith(f"{table.source}, line")]
+    if "lateness" in checks:
+        notes = [note for note in notes if note != LATENESS]
     refused = {each.check for each in found if each.severity == "refuse"}
     if "one_sided" in refused:
-        # Which is not announced; how long to wait for it, only the user knows.
+        # This outcome is never reported; only the user knows how long to wait for the other.
         silent = 1 - int(np.nanmax(columns.outcomes))
         options |= {"silence": str(silent), "after": "SPAN"}
     elif refused - CURED:
@@ -120,7 +126,7 @@ def questioned(table: Table, seen: Inspection) -> tuple[Inspection, list[Finding
 
 
 def rescued(table: Table, roles: Mapping[str, str]) -> tuple[dict[str, str], list[Finding]]:
-    """Return the options for rows that cannot be used as they are: percents, or missing scores."""
+    """Return options for rows that are refused as they are: percents, or missing scores."""
     names = ("score", "outcome", "time", "available")
     parts: dict[str, Any] = {part: roles[part] for part in names if part in roles}
     try:
@@ -144,7 +150,7 @@ def rescued(table: Table, roles: Mapping[str, str]) -> tuple[dict[str, str], lis
 
 
 def dates_in(table: Table, seen: Inspection) -> dict[str, tuple[str, str]]:
-    """Return the columns of text whose values are dates in a national form: it, and an example."""
+    """Return the text columns whose values are dates in a national format: format and example."""
     found = {}
     for each in seen.columns:
         if each.kind != "text":
@@ -158,7 +164,7 @@ def dates_in(table: Table, seen: Inspection) -> dict[str, tuple[str, str]]:
 
 
 def is_written(cell: str, written: str) -> bool:
-    """Return whether a date is written in this form."""
+    """Return whether a date has this format."""
     try:
         datetime.strptime(cell.strip(), written)
     except ValueError:
@@ -167,10 +173,10 @@ def is_written(cell: str, written: str) -> bool:
 
 
 def recurring(seen: Inspection) -> list[str]:
-    """Return a note for each column that is called an id, and names several rows."""
+    """Return a note for each column whose name suggests an id, but whose values recur."""
     return [
-        f"the {each.distinct:,} values of column {each.name!r} recur in {seen.rows:,} rows: an id "
-        f"names one prediction, so make it of several columns (--id {each.name},month)"
+        f"the {each.distinct:,} values of column {each.name!r} recur in {seen.rows:,} rows, but an "
+        f"id must be unique: combine several columns, such as --id {each.name},month"
         for each in seen.columns
         if hints_at(each.name, "id")
         and each.name not in seen.roles.values()
@@ -179,37 +185,40 @@ def recurring(seen: Inspection) -> list[str]:
 
 
 def command(source: str, seen: Inspection, delimiter: str | None) -> str | None:
-    """Return the command that would use the file, or None if there is none."""
+    """Return a command to run on the file, or None if there is none to suggest."""
     if not seen.options:
         return None
-    is_recalibrated = not seen.options.keys().isdisjoint(("score", "forecast"))
+    is_recalibrated = not seen.options.keys().isdisjoint(("score", "scores", "forecast"))
     words = [program(), "recalibrate" if is_recalibrated else "forecast", source]
     for name, value in seen.options.items():
         # Joined where the value begins like an option: --positive=-1.
         words += [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
     if delimiter is not None:
         words += ["--delimiter", delimiter]
-    if is_recalibrated:
+    if is_recalibrated and find_spec("matplotlib") is not None:  # a report needs it
         words += ["--report", report_name(source)]
     return shlex.join(words)
 
 
 def program() -> str:
-    """Return what this program is called where it was called: a path if no shell finds it."""
+    """Return the name of this program, or its path if it is not on the search path."""
     typed = sys.argv[0]
     is_hidden = Path(typed).name == "calibrant" and shutil.which("calibrant") is None
     return typed if is_hidden else "calibrant"
 
 
 def report_name(source: str) -> str:
-    """Return a name for the report: that of the file, in the folder of whoever asks."""
+    """Return a name for the report: the file's name, in the current folder."""
     return "report.html" if source == "-" else f"{Path(source).name.split('.')[0] or 'report'}.html"
 
 
 def show(seen: Inspection, suggested: str | None, found: Sequence[Finding]) -> None:
-    """Print the columns, their parts, rates and delays, what is not clear, and the command."""
+    """Print the columns and their roles, rates and delays, what to check, and the command."""
     console.say(f"{seen.source}: {seen.rows:,} rows, {len(seen.columns)} columns\n")
     parts = {name: part for part, name in seen.roles.items()}
+    if "scores" in seen.roles:
+        columns = class_columns([each.name for each in seen.columns], seen.roles["scores"])
+        parts |= dict.fromkeys(columns.values(), "scores")
     # As `Text`, because brackets in names are no markup.
     lines = [
         [
@@ -227,7 +236,7 @@ def show(seen: Inspection, suggested: str | None, found: Sequence[Finding]) -> N
     console.out.print(console.table("Columns", head, lines, words))
     if seen.base_rate is not None:
         of = "known outcomes" if seen.unknown else "outcomes"
-        console.say(f"\nBase rate: {seen.base_rate:.4f} of the {of} are 1 (or their mean)")
+        console.say(f"\nBase rate: {seen.base_rate:.4f}, the mean of the {of}")
         if seen.unknown:
             console.say(f"Rows without an outcome: {seen.unknown:,}")
     for value, delay in seen.delays.items():
@@ -241,14 +250,14 @@ def show(seen: Inspection, suggested: str | None, found: Sequence[Finding]) -> N
         for note in (*(each.message for each in found), *seen.notes):
             console.say(f"- {note}", fold=True)
     if suggested is None:
-        console.say("\nNo command to suggest yet: see what to check.")
+        console.say("\nNo command to suggest yet; see the notes above.")
     else:
         console.out.print("\n[bold]Try[/]")
         console.say(f"  {suggested}")
 
 
 def in_words(delay: float, clock: str | None) -> str:
-    """Return a delay as a sentence says it."""
+    """Return a delay in words."""
     if clock == "numbers":
         return f"{delay:g}"
     size, unit = next(((s, u) for s, u in UNITS if delay >= 2 * s), UNITS[-1])
@@ -258,7 +267,7 @@ def in_words(delay: float, clock: str | None) -> str:
 def as_object(
     seen: Inspection, suggested: str | None, found: Sequence[Finding]
 ) -> dict[str, object]:
-    """Return the inspection as JSON holds it."""
+    """Return the inspection for JSON."""
     return {
         "source": seen.source,
         "rows": seen.rows,

@@ -10,6 +10,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
+from rich.text import Text
 
 from calibrant import measures
 from calibrant._checks import Floats, check_integer
@@ -29,24 +30,24 @@ from calibrant.tables import InputError
 
 #: Sums over the rounds: the function of `calibrant.measures`, a title, what it is.
 SUMS = (
-    ("cal1", "Cal1", "rounds by which the counts differ, exactly"),
-    ("cal2", "Cal2", "squared error of the mean of each distinct prediction"),
+    ("cal1", "Cal1", "n |observed - predicted| over distinct predictions"),
+    ("cal2", "Cal2", "n (observed - predicted)^2 over distinct predictions"),
     ("klcal", "KLCal", "log loss that calibration would save"),
-    ("smooth_calibration", "smooth", "worst smooth test"),
-    ("u_calibration", "U-calibration", "worst regret of a decision"),
-    ("decision_loss", "decision loss", "worst swap regret"),
-    ("step_calibration", "step", "worst threshold"),
-    ("cutoff_calibration", "cutoff", "worst interval"),
-    ("lower_distance", "distance", "to calibration"),
+    ("smooth_calibration", "smooth", "bias under the worst smooth weighting of predictions"),
+    ("u_calibration", "U-calibration", "largest regret under a V-shaped loss"),
+    ("decision_loss", "decision loss", "largest swap regret of a decision"),
+    ("step_calibration", "step", "bias below the worst threshold"),
+    ("cutoff_calibration", "cutoff", "bias within the worst interval"),
+    ("lower_distance", "distance", "distance to calibrated predictions"),
 )
 # More distinct predictions would be too many for the linear program behind the distance.
 MOST_DISTINCT = 100
-#: Predictions that are made fewer times than this on average hardly repeat.
+#: Distinct predictions made fewer times than this on average hardly repeat.
 REPEATS = 30
 
 
 class Measure(NamedTuple):
-    """A measure as the command shows it."""
+    """A measure as the command prints it."""
 
     name: str
     title: str
@@ -66,10 +67,10 @@ def measure(
     ] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how calibrated the predictions in FILE were, in the rows that have an outcome."""
+    """Measure how calibrated the predictions in FILE were, on the rows that have an outcome."""
     with console.clean_end():
         check_integer("--bins", bins, 1)
-        with console.busy(f"reading {source}"):
+        with console.err.status(Text(f"reading {source}")):
             rows = console.read_source(source, delimiter)
             predictions = rows.take("prediction", prediction)
             outcomes = rows.take("outcome", outcome, positive=positive, missing=True)
@@ -82,7 +83,7 @@ def measure(
             int(known.sum()),
         )
         found = [
-            # No measure here depends on the order of rows.
+            # The measures here do not depend on the order of rows.
             each
             for each in check_columns(
                 Columns(outcomes.values, predictions.values), f"{allow or ''},order"
@@ -98,7 +99,7 @@ def measure(
             )
         if rounds < len(rows):
             console.note(f"rows without an outcome, not measured: {len(rows) - rounds:,}")
-        with console.busy("measuring"):
+        with console.err.status("measuring"):
             sums = sums_of(predicted, observed)
             means = means_of(predicted, observed, bins)
         if as_json:
@@ -113,7 +114,7 @@ def measure(
         )
         shown = partial(show_number, fine=True)
         lines = [[m.title, shown(m.value), shown(m.value / rounds), m.meaning] for m in sums]
-        head = ["", "sum", "a round", console.MEANING]
+        head = ["", "sum", "per round", console.MEANING]
         console.out.print(console.table("Sums over all rounds", head, lines))
         table = card.distinct()
         if len(table) * REPEATS > rounds:
@@ -128,21 +129,21 @@ def measure(
 def hardly_repeat(
     table: measures.DistinctTable, rounds: int, sums: list[Measure], means: list[Measure]
 ) -> str:
-    """Say what sums over distinct predictions are worth where these hardly repeat."""
+    """Return what sums over distinct predictions mean if these hardly repeat."""
     values = {each.name: each.value for each in (*sums, *means)}
-    # Of calibrated predictions, that of each distinct one has this mean.
+    # The expected Cal2 if the predictions are calibrated.
     chance = float((table.prediction * (1.0 - table.prediction)).sum())
     return (
-        f"The {len(table):,} distinct predictions hardly repeat in {rounds:,} rounds, so that "
-        "Cal1, Cal2 and KLCal, which look at each by itself, count mostly noise: chance makes "
-        f"Cal2 about {show_number(chance / rounds, fine=True)} a round. What recalibration could "
-        "save of the Brier score is closer to the squared l2 error in bins, "
+        f"The {len(table):,} distinct predictions hardly repeat in {rounds:,} rounds. Cal1, Cal2 "
+        "and KLCal judge each distinct prediction by itself, so they mostly measure noise: chance "
+        f"alone makes Cal2 about {show_number(chance / rounds, fine=True)} per round. The part of "
+        "the Brier score that recalibration could save is closer to the squared l2 error in bins, "
         f"{show_number(max(values['debiased_ece2'], 0.0), fine=True)}."
     )
 
 
 def sums_of(predicted: Floats, observed: Floats) -> list[Measure]:
-    """Return the measures that are sums; without the distance if it would take too long."""
+    """Return the measures that are sums, without the distance if it would take too long."""
     affordable = find_spec("scipy") is not None and len(set(predicted.tolist())) <= MOST_DISTINCT
     return [
         Measure(name, title, meaning, getattr(measures, name)(predicted, observed))
@@ -158,18 +159,23 @@ def means_of(predicted: Floats, observed: Floats, bins: int) -> list[Measure]:
     mass = measures.ece(predicted, observed, bins=bins, scheme="mass")
     squared = measures.debiased_ece2(predicted, observed, bins=bins)
     parts = (
-        ("reliability", "part of the Brier score: calibration"),
-        ("resolution", "part of it: how well the predictions separate outcomes"),
-        ("uncertainty", "part of it: the outcomes' own"),
+        ("reliability", "part of the Brier score: miscalibration"),
+        ("resolution", "part of it, subtracted: how well predictions separate outcomes"),
+        ("uncertainty", "part of it: variance of the outcomes"),
     )
     return [
-        Measure("ece", title, "of equal width", width),
-        Measure("ece_equal_mass", title, "of equal mass", mass),
-        Measure("debiased_ece2", "l2 error, squared", "binned, without its bias", squared),
+        Measure("ece", title, "bins of equal width", width),
+        Measure("ece_equal_mass", title, "bins of equal mass", mass),
+        Measure("debiased_ece2", "l2 error, squared", "binned, debiased", squared),
         Measure(
-            "smece", "smECE", "calibration error, smoothed", measures.smece(predicted, observed)
+            "smece", "smECE", "smoothed calibration error", measures.smece(predicted, observed)
         ),
-        Measure("brier", "Brier score", "squared error", measures.brier(predicted, observed)),
-        Measure("log_loss", "log loss", "surprise", measures.log_loss(predicted, observed)),
+        Measure("brier", "Brier score", "mean squared error", measures.brier(predicted, observed)),
+        Measure(
+            "log_loss",
+            "log loss",
+            "mean negative log-likelihood",
+            measures.log_loss(predicted, observed),
+        ),
         *(Measure(name, f"  {name}", meaning, getattr(split, name)) for name, meaning in parts),
     ]

@@ -1,7 +1,7 @@
 """``calibrant recalibrate``: a model's scores in a file, before and after.
 
-A file is recalibrated whole or, if it is large or has keys, chunk after chunk, which keeps no row;
-both end with the same measures, verdict and page. Pipes are answered line by line, in
+A file is recalibrated as a whole or, if it is large or has keys, in chunks, without keeping rows;
+both ways end with the same measures, verdict and page. Pipes are answered line by line, in
 `calibrant.cli.recalibrate_pipe`.
 """
 
@@ -41,8 +41,9 @@ from calibrant.cli.arguments import (
     Source,
     TrustOrder,
 )
-from calibrant.cli.decisions import OPTIONS as DECISIONS
 from calibrant.cli.decisions import (
+    ACT_COLUMN,
+    PROPENSITY_COLUMN,
     Budget,
     Cost,
     Explore,
@@ -51,8 +52,9 @@ from calibrant.cli.decisions import (
     Recall,
     decider_of,
 )
+from calibrant.cli.decisions import OPTIONS as DECISIONS
 from calibrant.decide import Decider
-from calibrant.decide.rows import decide_rows
+from calibrant.decide.rows import DecisionLog, decide_rows
 from calibrant.fleet.log import Log as FleetLog
 from calibrant.forecasters.memories import heaviest_in_words
 from calibrant.recalibrate.frames import ids_in
@@ -75,25 +77,24 @@ from calibrant.report.recalibration_page import (
 )
 from calibrant.report.watch_page import BIAS
 from calibrant.tables import InputError, Scored, Table, write
-from calibrant.tables.atomic import kept_alone
+from calibrant.tables.atomic import kept_alone, replacing
 from calibrant.tables.chunks import Write, writing
-from calibrant.tables.reading import kind_of, standard_input
-from calibrant.tables.scored import prepare
+from calibrant.tables.reading import kind_of, standard_input, unpacked_size
+from calibrant.tables.scored import as_probabilities, prepare
 
-#: The help has these options in a box of their own.
-LATE = "Outcomes that come late"
+#: The help shows these options in a separate panel.
+LATE = "Late outcomes"
 TITLE = "{}: scores before and after recalibration"
-ACT_COLUMN = "act"
-#: Bytes of a file that is read in chunks; packed ones hold about four times as much.
-LARGE, PACKED = 2**26, 4
-HOW_LARGE = "the file is large, so no row is kept; --report keeps them, and shows more"
-#: Groups and keys that are listed in the terminal, and keys in JSON.
+#: Files larger than this many bytes, uncompressed, are read in chunks.
+LARGE = 2**26
+HOW_LARGE = "large file: read in chunks, without keeping rows; --report keeps them, and shows more"
+#: How many groups and keys are listed in the terminal, and keys in JSON.
 GROUPS_IN_TERMINAL, KEYS_IN_TERMINAL, KEYS_IN_JSON = 20, 10, 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecalibrateOptions(Options):
-    """The options of ``calibrant recalibrate``, by their names."""
+    """The options of ``calibrant recalibrate``."""
 
     score: str
     outcome: str | None = None
@@ -122,7 +123,7 @@ class RecalibrateOptions(Options):
     missing: str | None = None
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns that rows are read from, by the names of `take_scored`."""
+        """Return the names of the columns, as arguments of `take_scored`."""
         names = ("score", "outcome", "time", "available", "due", "positive", "scale")
         return {name: getattr(self, name) for name in names}
 
@@ -136,7 +137,7 @@ def recalibrate(
         str | None,
         typer.Option(
             metavar="COLS",
-            help="Columns of the scores of several classes, in place of --score: a,b,c, or p_* for "
+            help="Columns of the scores of several classes, instead of --score: a,b,c, or p_* for "
             "all that start with p_. The outcome is then the name of a class.",
         ),
     ] = None,
@@ -144,13 +145,14 @@ def recalibrate(
         str | None,
         typer.Option(
             metavar="COL",
-            help="Column of forecasts of a number, in place of --score: quantiles are written.",
+            help="Column of forecasts of a number, instead of --score; quantiles are written.",
         ),
     ] = None,
     levels: Annotated[
         str | None,
         typer.Option(
-            metavar="LIST", help="Levels of the quantiles with --forecast: 0.05,0.25,0.5,0.75,0.95."
+            metavar="LIST",
+            help="Levels of the quantiles with --forecast; 0.05,0.25,0.5,0.75,0.95 by default.",
         ),
     ] = None,
     outcome: OutcomeColumn = None,
@@ -168,8 +170,8 @@ def recalibrate(
         typer.Option(
             rich_help_panel=LATE,
             metavar="COL",
-            help="Column of when each outcome became known, by the clock of --time: only later "
-            "predictions learn from it. Empty for never.",
+            help="Column of the times at which outcomes became known, on the same clock as --time: "
+            "only later predictions learn from them. Empty for never.",
         ),
     ] = None,
     silence: Annotated[
@@ -177,8 +179,7 @@ def recalibrate(
         typer.Option(
             rich_help_panel=LATE,
             metavar="0|1",
-            help="The outcome of a row for which none is known by its deadline; with --scores, "
-            "a class.",
+            help="The outcome of rows without one at their deadline; with --scores, a class.",
         ),
     ] = None,
     after: Annotated[
@@ -186,8 +187,8 @@ def recalibrate(
         typer.Option(
             rich_help_panel=LATE,
             metavar="SPAN",
-            help="The deadline with --silence: so many rows later, or so much time (30d, 12h, "
-            "90min) by the clock of --time.",
+            help="The deadline with --silence: a number of rows, or a span of time (30d, 12h, "
+            "90min) on the same clock as --time.",
         ),
     ] = None,
     due: Annotated[
@@ -203,7 +204,8 @@ def recalibrate(
         typer.Option(
             rich_help_panel=LATE,
             metavar="SPAN",
-            help="Learn every outcome at this age: for outcomes of which one kind comes sooner.",
+            help="Learn every outcome at this age; use it if one kind of outcome becomes known "
+            "sooner than the other.",
         ),
     ] = None,
     by: Annotated[
@@ -214,14 +216,14 @@ def recalibrate(
         str | None,
         typer.Option(
             metavar="COL",
-            help="Column of keys, up to millions, each with an offset of its own; the file, CSV or "
-            "Parquet, need not fit into memory. With --silence or --hold every outcome is learned "
-            "at its deadline, and none before.",
+            help="Column of keys, up to millions, each with its own offset; the file, CSV or "
+            "Parquet, need not fit into memory. With --silence or --hold, every outcome is learned "
+            "at its deadline.",
         ),
     ] = None,
     kind: Annotated[
         str,
-        typer.Option(metavar="KIND", help="What the scores are: probability, logit or margin."),
+        typer.Option(metavar="KIND", help="Kind of the scores: probability, logit or margin."),
     ] = "probability",
     delimiter: Delimiter = None,
     seed: Seed = 0,
@@ -229,15 +231,17 @@ def recalibrate(
     column: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Name of the new column: calibrated.", show_default=False
+            metavar="NAME",
+            help="Name of the new column in --out; calibrated by default.",
+            show_default=False,
         ),
     ] = None,
     smooth: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Write a second column of this name: probabilities as fine as the scores, to rank "
-            "rows by.",
+            help="Also write a column of this name: probabilities as fine-grained as the scores, "
+            "for ranking rows.",
         ),
     ] = None,
     cost: Cost = None,
@@ -250,22 +254,22 @@ def recalibrate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Continue with the recalibrator saved here (with --key, the fleet), if there is "
-            "one, and save it at the end.",
+            help="Load the recalibrator (with --key, the fleet) from this file if it exists, and "
+            "save it there at the end.",
         ),
     ] = None,
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="In a pipe: stop at the first line that cannot be used."),
+        typer.Option("--strict", help="In a pipe: stop at the first invalid line."),
     ] = False,
     sort: Sort = None,
     date_format: DateFormat = None,
     scale: Annotated[
         str | None,
-        typer.Option(metavar="percent", help="The scores are percents, from 0 to 100."),
+        typer.Option(metavar="percent", help="The scores are percentages, from 0 to 100."),
     ] = None,
     missing: Annotated[
-        str | None, typer.Option(metavar="skip", help="Leave out rows without a score.")
+        str | None, typer.Option(metavar="skip", help="Skip rows without a score.")
     ] = None,
     trust_order: TrustOrder = False,
     allow: Allow = None,
@@ -274,9 +278,9 @@ def recalibrate(
 ) -> None:
     """Recalibrate a model's scores in FILE, and measure them before and after.
 
-    Each probability is made before its own outcome is used. With - the rows come from a pipe: each
-    line is answered at once with its probability. Of a FILE, the episodes of miscalibration are
-    shown too.
+    Each probability is made before its own outcome is used. With -, rows are read from a pipe, and
+    each line is answered at once with its probability. For a FILE, episodes of miscalibration
+    are also reported.
     """
     given = dict(locals())
     given["json"] = given.pop("as_json")
@@ -284,7 +288,7 @@ def recalibrate(
         raise typer.BadParameter(
             "Missing option '--score' (or '--scores' for classes, '--forecast' for numbers)."
         )
-    with console.clean_end(), kept_alone(state):
+    with console.clean_end(), nullcontext() if state is None else kept_alone(state):
         console.check_outputs(source, out, report, column, state)
         if forecast is not None or levels is not None:
             from calibrant.cli.recalibrate_numbers import recalibrate_given  # noqa: PLC0415
@@ -297,6 +301,8 @@ def recalibrate(
             recalibrate_classes.recalibrate_given(given)
             return
         del given["forecast"], given["levels"], given["scores"]
+        if given.pop("trust_order"):
+            given["allow"] = f"{allow},order" if allow else "order"
         if silence is not None:
             if silence not in ("0", "1"):
                 raise ValueError(f"--silence must be 0 or 1, got {silence}")
@@ -307,60 +313,56 @@ def recalibrate(
         decides = [name for name in DECISIONS if given[name] is not None]
         decider = decider_of(options) if decides else None
         if source == "-" and not (key or out or report or as_json):
-            if decider is not None:
-                raise ValueError(f"--{decides[0]} needs a FILE, or --out with a pipe")
             from calibrant.cli.recalibrate_pipe import answer_scores  # noqa: PLC0415
 
             options, recalibrator = begin(options)
             try:
-                answer_scores(options, recalibrator, standard_input())
+                answer_scores(options, recalibrator, decider, standard_input())
             finally:
                 if state is not None:  # what was learned so far, also before an error
                     recalibrator.save(state)
             return
-        if goes_in_chunks(options, decider):
-            recalibrate_chunks(options)
+        if goes_in_chunks(options):
+            recalibrate_chunks(options, decider)
         else:
             recalibrate_file(options, decider)
 
 
-def goes_in_chunks(options: RecalibrateOptions, decider: Decider | None) -> bool:
-    """Return whether a FILE is recalibrated chunk after chunk: it has keys, or so many rows.
+def goes_in_chunks(options: RecalibrateOptions) -> bool:
+    """Return whether a FILE is recalibrated in chunks, because it has keys or is large.
 
-    Options that do not go together, or not with a FILE, are refused.
+    Options that cannot be combined with each other or with a FILE are refused.
     """
     if options.strict:
-        raise ValueError("--strict is for a pipe: a FILE with a bad row is always refused")
+        raise ValueError("--strict needs a pipe: a FILE with an invalid row is always refused")
     if options.key is not None:
-        for name, instead in (
-            ("by", "a key is a group of its own: use one of the two"),
-            ("smooth", "Fleet.smooth in Python gives that probability"),
-        ):
-            if getattr(options, name) is not None:
-                raise ValueError(f"--{name} does not go with --key: {instead}")
+        if options.by is not None:
+            raise ValueError(
+                "--by cannot be combined with --key: a key is already a group; use one of the two"
+            )
         if options.source == "-":
             raise ValueError("--key needs a FILE: CSV or Parquet")
         for name in ("sort", "missing", "date_format"):
             if getattr(options, name) is not None:
                 option = name.replace("_", "-")
-                raise ValueError(f"--{option} does not go with --key: rows are read in parts")
+                raise ValueError(
+                    f"--{option} cannot be combined with --key: rows are read in chunks"
+                )
     if options.smooth and options.out is None:
-        raise ValueError("--smooth names a column of --out, and none is asked for")
+        raise ValueError("--smooth needs --out: it names a column of that file")
     if options.available is not None and options.time is None:
-        raise ValueError(
-            "--available needs --time: an outcome is late for predictions made before it"
-        )
+        raise ValueError("--available needs --time, the time of each prediction")
     if options.key is not None:
         return True
     path = Path(options.source)
     asks_for_all = (
-        options.report, options.id, options.by, options.json, decider, options.sort,
-        options.missing, options.date_format,
+        options.report, options.id, options.by, options.json, options.sort, options.missing,
+        options.date_format,
     )  # fmt: skip
     if any(asks_for_all) or not path.is_file():
         return False
     kind, packing = kind_of(options.source)
-    size = path.stat().st_size * (1 if packing is None else PACKED)
+    size = path.stat().st_size if packing is None else unpacked_size(path, packing)
     return kind in ("csv", "tsv", "parquet") and size > LARGE
 
 
@@ -370,7 +372,7 @@ def goes_in_chunks(options: RecalibrateOptions, decider: Decider | None) -> bool
 def begin(options: RecalibrateOptions) -> tuple[RecalibrateOptions, Any]:
     """Return the options, and the recalibrator or fleet: the saved one, if there is one.
 
-    A saved one knows of what kind its scores are, and its deadlines.
+    The kind of scores and the deadlines are then those of the saved one.
     """
     policy = {name: getattr(options, name) for name in ("silence", "after", "hold")}
     made: type[Fleet] | type[Recalibrator] = Recalibrator if options.key is None else Fleet
@@ -382,16 +384,16 @@ def begin(options: RecalibrateOptions) -> tuple[RecalibrateOptions, Any]:
     for name, given in policy.items():
         if given is not None and str(given) != str(getattr(saved, name)):
             raise ValueError(
-                f"{options.state} was made with {name} {getattr(saved, name)}, not {given}"
+                f"{options.state} was saved with {name}={getattr(saved, name)}, got {given}"
             )
     if options.kind not in ("probability", saved.kind):
         raise ValueError(
-            f"{options.state} recalibrates scores of kind {saved.kind!r}, not {options.kind!r}"
+            f"{options.state} was saved with kind={saved.kind!r}, got {options.kind!r}"
         )
     keys = f" with {len(saved):,} keys" if isinstance(saved, Fleet) else ""
     console.note(
-        f"{options.state}: continues{keys} after {saved.rounds:,} predictions and "
-        f"{saved.learned:,} outcomes; {saved.pending:,} are pending"
+        f"{options.state}: continuing{keys} after {saved.rounds:,} predictions and "
+        f"{saved.learned:,} outcomes; {saved.pending:,} predictions are pending"
     )
     own = {name: getattr(saved, name) for name in ("kind", *policy)}
     return replace(options, **own), saved
@@ -400,13 +402,20 @@ def begin(options: RecalibrateOptions) -> tuple[RecalibrateOptions, Any]:
 # -- a whole file ----------------------------------------------------------------------------------
 
 
+def columns_of(decider: Decider | None) -> list[str]:
+    """Return the columns to which decisions are written."""
+    if decider is None:
+        return []
+    return [ACT_COLUMN, PROPENSITY_COLUMN] if decider.explore else [ACT_COLUMN]
+
+
 def recalibrate_file(options: RecalibrateOptions, decider: Decider | None) -> None:
-    """Recalibrate a whole file; write and report what was asked for, show the rest."""
+    """Recalibrate a whole file; write the outputs that were requested, and print the results."""
     # The report is opened first: if it cannot be written, nothing else is.
-    opened = nullcontext() if options.report is None else console.opened_report(options.report)
+    opened = nullcontext() if options.report is None else replacing(options.report)
     with opened as report:
         options, recalibrator = begin(options)
-        with console.busy(f"reading {options.source}"):
+        with console.err.status(Text(f"reading {options.source}")):
             table = console.read_source(options.source, options.delimiter)
             table, done = prepare(
                 table, score=options.score, id=options.id, sort=options.sort,
@@ -414,7 +423,7 @@ def recalibrate_file(options: RecalibrateOptions, decider: Decider | None) -> No
                 clocks=(options.time, options.available, options.due),
             )  # fmt: skip
             if options.out is not None:
-                check_new_columns(options, table, *([ACT_COLUMN] if decider is not None else []))
+                check_new_columns(options, table, *columns_of(decider))
             rows = take_rows(
                 table, score=options.score, outcome=options.outcome, positive=options.positive,
                 id=options.id, by=options.by, time=options.time, available=options.available,
@@ -423,19 +432,19 @@ def recalibrate_file(options: RecalibrateOptions, decider: Decider | None) -> No
             ids = ids_in(table, options.id) if options.id and options.state else None
         for line in (table.note, rows.note, *done):
             console.note(line)
-        checks = checked(recalibrator, rows, options.allowed, table.source)
-        with console.busy("recalibrating"):
+        checks = checked(recalibrator, rows, options.allow or (), table.source)
+        with console.err.status("recalibrating"):
             has_smooth = options.smooth is not None or decider is not None
             found = recalibrate_rows(recalibrator, rows, ids, smooth=has_smooth)
             decisions = None
             if decider is not None and found.smooth is not None:
-                acts = decide_rows(decider, found.smooth, rows)
+                acts, propensities = decide_rows(decider, found.smooth, rows)
                 decisions = Decisions(decider, found.smooth, acts)
         unknown = int(np.count_nonzero(np.isnan(found.outcomes)))
         result, page = None, b""
         if unknown < len(found.outcomes):
             never = unknown - found.waiting if options.silence is None else 0
-            with console.busy("measuring"):
+            with console.err.status("measuring"):
                 result = recalibration(
                     rows.scores, found.predictions, found.outcomes, by=rows.groups,
                     kind=options.kind, expected=found.expected, known=found.known, never=never,
@@ -450,13 +459,14 @@ def recalibrate_file(options: RecalibrateOptions, decider: Decider | None) -> No
                     made = how_made(options, table.source, size, column, never)
                     page = replace(result, made=made).page.html().encode()
         elif not found.waiting or options.report is not None:
-            problem = "no outcome is known: every value is missing, or counts only later"
+            problem = "no outcome is known: every value is missing, or does not count yet"
             raise InputError(problem, source=table.source, column=rows.outcome_column)
         if options.out is not None:
-            with console.busy(f"writing {options.out}"):
-                written = with_columns(options, table, found.predictions, found.smooth)
-                if decisions is not None:
-                    written = written.with_column(ACT_COLUMN, decisions.acts.astype(np.int64))
+            with console.err.status(Text(f"writing {options.out}")):
+                told = None if decisions is None else (decisions.acts, propensities)
+                written = with_columns(
+                    options, table, found.predictions, found.smooth, decider, told
+                )
                 write(options.out, written)
         if report is not None:
             report.write(page)
@@ -482,43 +492,53 @@ def recalibrate_file(options: RecalibrateOptions, decider: Decider | None) -> No
 
 
 def check_new_columns(options: RecalibrateOptions, table: Table, *others: str) -> None:
-    """Refuse names of new columns that the rows have already."""
+    """Refuse new columns whose names are taken."""
     console.check_column(table, options.column)
     for other in others:
         if other in (*table.columns, options.column, options.smooth):
-            raise ValueError(f"there is a column {other!r} already: rename it first")
+            raise ValueError(
+                f"{table.source} already has a column {other!r}, which decisions need; rename it"
+            )
     if options.smooth in (*table.columns, options.column):
         raise ValueError(
-            f"there is a column {options.smooth!r} already: name another with --smooth"
+            f"there is already a column {options.smooth!r}; choose another name with --smooth"
         )
 
 
 def with_columns(
-    options: RecalibrateOptions, table: Table, predictions: Any, smooth: Any | None
+    options: RecalibrateOptions,
+    table: Table,
+    predictions: Any,
+    smooth: Any | None,
+    decider: Decider | None,
+    decided: tuple[Any, Any] | None,
 ) -> Table:
-    """Return a table with its new columns."""
-    table = table.with_column(options.column, predictions)
+    """Return the table with its new columns; `decided` are acts, and their propensities."""
+    new = {options.column: predictions}
     if options.smooth is not None and smooth is not None:
-        table = table.with_column(options.smooth, smooth)
-    return table
+        new[options.smooth] = smooth
+    if decided is not None:
+        acts, chances = decided
+        new |= zip(columns_of(decider), (acts.astype(np.int64), chances), strict=False)
+    return table.with_columns(new)
 
 
 def assumed(options: RecalibrateOptions) -> str:
-    """Return what is taken for granted of rows whose times are given, but not those of outcomes."""
+    """Return what is assumed of rows with times, but without the times of their outcomes."""
     if options.time is None or options.available is not None:
         return ""
     if options.silence is not None or options.hold is not None:
         return ""
     return (
-        "Assumed: each outcome was known before the next row of a later time, because no column "
-        "says when it became known (--available)."
+        "Assumption: each outcome was known before the next row of a later time, since no column "
+        "has the time at which it became known (--available)."
     )
 
 
 def how_made(
     options: RecalibrateOptions, source: str, rows: int, outcome: str | None, never: int
 ) -> dict[str, str]:
-    """Return how the run was made, and the command that repeats it."""
+    """Return how the page was made, and the command that repeats the run."""
     columns = {
         "score": options.score, "outcome": outcome, "id": options.id, "time": options.time,
         "available": options.available, "due": options.due, "by": options.by, "key": options.key,
@@ -547,7 +567,7 @@ def how_made(
 
 @dataclass
 class Chunked:
-    """What is counted of rows that are not kept."""
+    """Counts of rows that are not kept."""
 
     learner: Recalibrator | Fleet
     rows: int = 0
@@ -571,30 +591,29 @@ class Chunked:
         )  # fmt: skip
 
 
-def recalibrate_chunks(options: RecalibrateOptions) -> None:
+def recalibrate_chunks(options: RecalibrateOptions, decider: Decider | None) -> None:
     """Recalibrate a file that need not fit into memory, with or without keys."""
-    opened = nullcontext() if options.report is None else console.opened_report(options.report)
+    opened = nullcontext() if options.report is None else replacing(options.report)
     with opened as report:
         options, learner = begin(options)
+        of_log = {"smooth": options.smooth is not None or decider is not None, **options.columns()}
         if isinstance(learner, Fleet):
-            log: Log | FleetLog = FleetLog(
-                learner, key=str(options.key), id=options.id, **options.columns()
-            )
+            log: Log | FleetLog = FleetLog(learner, key=str(options.key), id=options.id, **of_log)
         else:
             console.note(f"{options.source}: {HOW_LARGE}")
-            smooth = options.smooth is not None
-            log = Log(learner, smooth=smooth, **options.columns())
+            log = Log(learner, **of_log)
+        acted = None if decider is None else DecisionLog(decider)
         both = BeforeAfter(has_raw=learner.kind != "margin", cells=CELLS)
         counted = Chunked(learner)
         with nullcontext() if options.out is None else writing(options.out) as write_chunk:
-            play_chunks(options, log, both, counted, write_chunk)
+            play_chunks(options, log, both, counted, write_chunk, acted)
             may_wait = (options.id or options.silence) is not None and options.report is None
             if both.rounds == 0 and not may_wait:
                 problem = "no outcome is known: every value is missing"
                 raise InputError(problem, source=options.source, column=log.outcome)
-            checks = check_columns(counted.sample.columns, options.allowed)
+            checks = check_columns(counted.sample.columns, options.allow or ())
             refuse(checks, options.source)
-            result = measured_chunks(options, log, both, counted, learner, checks)
+            result = measured_chunks(options, log, both, counted, learner, checks, acted)
             # Drawn before the rows appear: a page that fails leaves no file.
             page = b"" if report is None or result is None else result.page.html().encode()
         if report is not None:
@@ -609,7 +628,7 @@ def recalibrate_chunks(options: RecalibrateOptions) -> None:
         }  # fmt: skip
         typer.echo(json.dumps({**measures, **extra, "keys": len(learner)}))
         return
-    waiting = "predictions that wait for their outcomes" + (" or deadlines" if options.hold else "")
+    waiting = "predictions pending" + (" until their deadlines" if options.hold else "")
     is_waiting = options.id is not None or options.hold is not None
     if options.silence is not None:
         waiting, is_waiting = WAITING, True
@@ -625,7 +644,7 @@ def recalibrate_chunks(options: RecalibrateOptions) -> None:
         read += f", {len(learner):,} keys in {options.key!r}"
     show(options, result, read, log.outcome, counts, counted.answers)
     if isinstance(learner, Fleet):
-        console.say(f"\nthe fleet takes {learner.nbytes / 1e6:,.1f} MB")
+        console.say(f"\nmemory of the fleet: {learner.nbytes / 1e6:,.1f} MB")
 
 
 def play_chunks(
@@ -634,13 +653,15 @@ def play_chunks(
     both: BeforeAfter,
     counted: Chunked,
     write: Write | None,
+    acted: DecisionLog | None,
 ) -> None:
-    """Play the rows of a file some at a time; write them where that is asked for."""
+    """Play the rows of a file in chunks, and write them if requested."""
+    decider = None if acted is None else acted.decider
     with console.progress() as progress:
         task = progress.add_task(f"recalibrating {options.source}", total=1.0)
         for chunk in console.read_chunks(options.source, options.delimiter):
             if options.out is not None:
-                check_new_columns(options, chunk.table)
+                check_new_columns(options, chunk.table, *columns_of(decider))
             try:
                 played = log.play(chunk.table)
             except InputError as error:
@@ -648,8 +669,15 @@ def play_chunks(
             if chunk.rows_before == 0:
                 console.note(chunk.table.note)
                 console.note(played.rows.note)
+            told = None
+            if acted is not None and played.smooth is not None:
+                told = acted.play(played.smooth, played.rows)
             if write is not None:
-                write(with_columns(options, chunk.table, played.predictions, played.smooth))
+                write(
+                    with_columns(
+                        options, chunk.table, played.predictions, played.smooth, decider, told
+                    )
+                )
             counted.add(played.rows)
             both.extend(*played.judged)
             progress.update(task, completed=chunk.share)
@@ -665,10 +693,12 @@ def measured_chunks(
     counted: Chunked,
     learner: Recalibrator | Fleet,
     checks: list[Finding],
+    acted: DecisionLog | None,
 ) -> RecalibrationReport | None:
-    """Return how good the probabilities are; None while none of them has an outcome that counts."""
+    """Return the report, None while no probability has an outcome that counts."""
     if both.rounds == 0:
         return None
+    decisions = None if acted is None else decisions_of(acted, learner.kind)
     keys = None
     if isinstance(learner, Fleet):
         monitors = {} if learner.monitors is None else {
@@ -682,20 +712,28 @@ def measured_chunks(
         title=TITLE.format(Path(options.source).name),
         made=how_made(options, options.source, counted.rows, log.outcome, never),
         checks=checks, assumed=assumed(options),
-        recalibrator=learner if isinstance(learner, Recalibrator) else None,
+        recalibrator=learner if isinstance(learner, Recalibrator) else None, decisions=decisions,
     )  # fmt: skip
+
+
+def decisions_of(acted: DecisionLog, kind: str) -> Decisions:
+    """Return what was decided of the rows whose outcomes count."""
+    probabilities, acts, scores, outcomes = acted.finish()
+    rows = np.flatnonzero(~np.isnan(outcomes))
+    raw = as_probabilities(scores[rows], kind)
+    return Decisions(acted.decider, probabilities, acts).of_rows(rows, outcomes[rows], raw)
 
 
 # -- what is shown ---------------------------------------------------------------------------------
 
-#: Measures of no rounds, as JSON has them.
+#: The measures in JSON if there are no rounds.
 NOTHING = {"rounds": 0, "mean_outcome": None}
 AFTER = "outcomes that arrived only after the last prediction"
-WAITING = "predictions whose deadline is still to come, not scored"
+WAITING = "predictions before their deadline, not scored"
 
 
 def in_json(report: RecalibrationReport) -> dict[str, Any]:
-    """Return the measures, what monitors found and what it means, as JSON has it."""
+    """Return the measures, what the monitors found, verdict and findings for JSON."""
     both = report.measures
     columns: dict[str, Any] = {
         # JSON has no infinity: an infinite error is null.
@@ -721,8 +759,8 @@ def in_json(report: RecalibrationReport) -> dict[str, Any]:
         "rounds": both.rounds, "mean_outcome": both.calibrated.mean_outcome, **columns, **acted,
         "verdict": report.verdict.word, "findings": report.findings,
         "refits": {
-            name: {each: finite(getattr(card, each)) for each in ("brier", "log_loss", "ece")}
-            for name, card in report.refits.items()
+            name: {each: finite(getattr(refit.card, each)) for each in ("brier", "log_loss", "ece")}
+            for name, refit in report.refits.items()
         },
         "refits_in_words": report.refits_in_words,
         "checks": [each.as_object() for each in report.checks],
@@ -730,7 +768,7 @@ def in_json(report: RecalibrationReport) -> dict[str, Any]:
 
 
 def finite(value: float) -> float | None:
-    """Return a number, or None where it is infinite."""
+    """Return a number, None if it is infinite."""
     return value if math.isfinite(value) else None
 
 
@@ -742,9 +780,9 @@ def show(
     counts: Mapping[str, int],
     answers: Mapping[str, int],
 ) -> None:
-    """Print what was read, the measures, the groups or keys, the findings, and where results are.
+    """Print what was read, measures, groups or keys, findings, and the files that were written.
 
-    `counts` and `answers` are of outcomes that are missing, late, or came by id.
+    `counts` are of outcomes that are missing or late, `answers` of outcomes by id.
     """
     mean = "" if report is None else f" (mean {report.measures.calibrated.mean_outcome:.4f})"
     console.say(f"{read}, scores {options.score!r}, outcomes {outcome!r}{mean}")
@@ -753,7 +791,7 @@ def show(
             console.say(f"{what}: {count:,}")
     if answers:
         listed = ", ".join(f"{count:,} {answer}" for answer, count in sorted(answers.items()))
-        # Only a fleet is given outcomes by id in a file.
+        # Only a fleet takes outcomes by id from a file.
         what = "by id" if options.id and options.key else "that arrived after their deadline"
         console.say(f"outcomes {what}: {listed}")
     if report is not None:
@@ -775,11 +813,11 @@ def show(
         if report.keys is not None:
             show_keys(report.keys)
         if report.decisions is not None:
-            acted = console.table("What was acted on", DECISION_HEAD, report.decisions.rows())
+            acted = console.table("Decisions", DECISION_HEAD, report.decisions.rows())
             console.out.print("\n", acted)
-        # Fits take longer than the rest: they are made for who asks for a report.
+        # Refits take longer than everything else, so they are made only for a report.
         if options.report is not None and report.refits:
-            beside = "Beside plain refits (lower is better)"
+            beside = "Compared with plain refits (lower is better)"
             console.out.print("\n", console.table(beside, REFIT_HEAD, refit_rows(report)))
             console.say(f"\n{report.refits_in_words}", fold=True)
         console.out.print(f"\n[bold]Verdict: {report.verdict.word}[/]")
@@ -794,30 +832,32 @@ def show(
             console.say(f"\nThe probabilities are now based on {weights}.", fold=True)
         console.say(f"\n{READING}", fold=True)
     if options.out is None and options.report is None:
-        console.say("\nTo keep the result: --out FILE.csv; to see it drawn: --report FILE.html")
+        console.say(
+            "\nTo save the result: --out FILE.csv; for a page with figures: --report FILE.html"
+        )
     else:
-        console.say("\nWhere to look")
+        console.say("\nWritten")
     if options.report is not None:
-        console.say(f"  {options.report}: the report, in a browser")
+        console.say(f"  {options.report}: the report, a page for a browser")
     if options.out is not None:
         console.say(
-            f"  {options.out}: every row, with its probability in column {options.column!r}"
+            f"  {options.out}: all rows, with their probabilities in column {options.column!r}"
         )
     if options.state is not None:
         console.say(f"  {options.state}: the state, for the next run")
 
 
 def show_keys(keys: KeysWatched) -> None:
-    """Print which keys are miscalibrated, and the episodes of all together."""
+    """Print which keys are miscalibrated, and the episodes over all keys."""
     console.out.print("\n[bold]Miscalibrated keys[/]")
     if not keys.monitors:
-        console.say("not watched: the fleet of --state was made without a monitor")
+        console.say("not monitored: the fleet in --state was created without a monitor")
     for name in keys.monitors:
         console.say(f"{name}: {keys.sentence(name)}", fold=True)
     for name, found in keys.monitors.items():
         listed = found.miscalibrated_keys()
         if listed:
-            many = f", the first {KEYS_IN_TERMINAL} of {len(listed):,}"
+            many = f", {KEYS_IN_TERMINAL} of {len(listed):,}"
             more = many if len(listed) > KEYS_IN_TERMINAL else ""
             # As `Text`, because brackets in a key are no markup.
             rows = [[Text(cell) for cell in row] for row in key_rows(listed[:KEYS_IN_TERMINAL])]
@@ -825,4 +865,4 @@ def show_keys(keys: KeysWatched) -> None:
             console.say(f"\n{BIAS}", fold=True)
     for name, found in keys.monitors.items():
         for episode in found.episodes[-3:]:
-            console.say(f"all keys together, {name}: {episode}", fold=True)
+            console.say(f"over all keys, {name}: {episode}", fold=True)

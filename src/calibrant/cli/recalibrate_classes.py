@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
-from rich.table import Table as Grid
+from rich.text import Text
 
 from calibrant._checks import Floats
 from calibrant.cli import console
@@ -28,68 +27,40 @@ TAKEN = (
     "source", "scores", "outcome", "kind", "time", "available", "due", "by", "silence", "after",
     "hold", "seed", "column", "delimiter", "out", "state", "report", "json",
 )  # fmt: skip
-#: Classes of which a line is shown.
+#: At most so many classes are named in a line.
 SHOWN = 8
 
 
 def recalibrate_given(given: dict[str, Any]) -> None:
-    """Recalibrate a file of classes by the options of the command, or refuse some."""
-    if given["outcome"] is None or given["source"] == "-":
-        raise ValueError("scores of several classes need a FILE, --scores and --outcome")
-    for name, value in given.items():
-        if name not in TAKEN and value not in (None, False, (), []):
-            raise ValueError(f"--{name} does not go with --scores")
-    chosen = {name: given[name] for name in TAKEN if name not in ("source", "json")}
-    recalibrate_class_file(given["source"], **chosen, as_json=given["json"])
+    """Recalibrate the scores of a file with the options of the command.
 
-
-def recalibrate_class_file(
-    source: str,
-    *,
-    scores: str,
-    outcome: str,
-    kind: str = "probability",
-    time: str | None = None,
-    available: str | None = None,
-    due: str | None = None,
-    by: str | None = None,
-    silence: str | None = None,
-    after: str | None = None,
-    hold: str | None = None,
-    seed: int = 0,
-    column: str | None = None,
-    delimiter: str | None = None,
-    out: Path | None = None,
-    state: Path | None = None,
-    report: Path | None = None,
-    as_json: bool = False,
-) -> None:
-    """Recalibrate the scores of a file; write its rows with probabilities, show what they gain."""
-    start = f"{column or 'calibrated'}_"
-    with console.busy(f"reading {source}"):
-        table = console.read_source(source, delimiter)
-        labels, rows = take_classes(
-            table, scores=scores, outcome=outcome, kind=kind, time=time, available=available,
-            due=due, by=by,
-        )  # fmt: skip
+    Options that do not apply are refused. The rows are written with their probabilities, and the
+    gain is printed.
+    """
+    source, out, state, report = (given[name] for name in ("source", "out", "state", "report"))
+    if given["outcome"] is None or source == "-":
+        raise ValueError("--scores needs a FILE and --outcome")
+    console.refuse_others(given, TAKEN, "--scores")
+    start = f"{given['column'] or 'calibrated'}_"
+    with console.err.status(Text(f"reading {source}")):
+        table = console.read_source(source, given["delimiter"])
+        parts = ("scores", "outcome", "kind", "time", "available", "due", "by")
+        labels, rows = take_classes(table, **{name: given[name] for name in parts})
         for name in probability_columns(labels, np.empty((0, len(labels))), start):
             if out is not None and name in table.columns:
-                raise ValueError(f"{source} has a column {name!r} already; choose another --column")
-    recalibrator = MulticlassRecalibrator(
-        labels, kind, seed=seed, silence=silence, after=after, hold=hold
-    )
+                raise ValueError(f"{source} already has a column {name!r}; choose another --column")
+    policy = {name: given[name] for name in ("silence", "after", "hold")}
+    recalibrator = MulticlassRecalibrator(labels, given["kind"], seed=given["seed"], **policy)
     if state is not None and state.exists():
         fresh, recalibrator = recalibrator, MulticlassRecalibrator.load(state)
-        names = ("classes", "kind", "silence", "after", "hold")
+        names = ("classes", "kind", *policy)
         if any(getattr(fresh, name) != getattr(recalibrator, name) for name in names):
-            raise ValueError(f"{state} was made with other classes or options: {recalibrator!r}")
+            raise ValueError(f"{state} was saved with other classes or options: {recalibrator!r}")
     console.note(table.note)
-    with console.busy("recalibrating"):
+    with console.err.status("recalibrating"):
         predicted, outcomes = recalibrate_classes(recalibrator, rows)
     if out is not None:
-        for name, values in probability_columns(labels, predicted, start).items():
-            table = table.with_column(name, values)
-        write(out, table)
+        write(out, table.with_columns(probability_columns(labels, predicted, start)))
         console.note(f"wrote {out}")
     if state is not None:
         recalibrator.save(state)
@@ -97,16 +68,20 @@ def recalibrate_class_file(
     if report is not None and found is not None:
         found.save(report)
         console.note(f"wrote {report}")
-    if as_json:
+    if given["json"]:
         typer.echo(json.dumps(as_dict(found, len(predicted))))
     else:
+        console.say(
+            f"{table.source}: {len(predicted):,} rounds, {len(labels)} classes, scores "
+            f"{given['scores']!r}, outcomes {given['outcome']!r}"
+        )
         show(found, recalibrator, len(predicted))
 
 
 def measured(
     recalibrator: MulticlassRecalibrator, rows: ClassRows, predicted: Floats, outcomes: Floats
 ) -> ClassReport | None:
-    """Return the report of rows whose label counted, None if there are none."""
+    """Return the report on rows with a label, None if there are none."""
     is_known = ~np.isnan(outcomes)
     if not is_known.any():
         return None
@@ -136,7 +111,7 @@ def as_dict(found: ClassReport | None, rows: int) -> dict[str, Any]:
 
 
 def numbers_of(summary: ClassSummary) -> dict[str, float]:
-    """Return the measures of rows, and what chance explains of two of them."""
+    """Return the measures of rows, with the part of two of them that chance explains."""
     return {
         "log_loss": summary.log_loss,
         "brier": summary.brier,
@@ -150,18 +125,19 @@ def numbers_of(summary: ClassSummary) -> dict[str, float]:
 def show(found: ClassReport | None, recalibrator: MulticlassRecalibrator, rows: int) -> None:
     """Print the verdict, the measures and the classes that are miscalibrated."""
     if found is None:
-        console.out.print(f"{rows:,} rows, none of which has a label: nothing to measure.")
+        console.out.print(f"{rows:,} rows, none with a label: nothing to measure.")
         return
-    console.out.print(found.verdict.size)
-    grid = Grid("measure", "before", "after", "by chance")
-    for name, *numbers in found.rows:
-        grid.add_row(name, *numbers)
-    console.out.print(grid)
+    head = ["", "before", "after", "by chance"]
+    rows_of_it: list[list[str | Text]] = [list(row) for row in found.rows]
+    measures = console.table("Before and after (lower is better)", head, rows_of_it)
+    console.out.print("", measures, sep="\n")
+    console.out.print(f"\n[bold]Verdict: {found.verdict.word}[/]")
+    console.say(found.verdict.size, fold=True)
     for when, summary in (("before", found.before), ("after", found.after)):
         off = summary.miscalibrated
         names = ", ".join(str(found.classes[each.column]) for each in off[:SHOWN])
         more = f" and {len(off) - SHOWN} more" if len(off) > SHOWN else ""
-        console.out.print(f"Miscalibrated classes {when}: {names or 'none'}{more}.")
+        console.say(f"Miscalibrated classes {when}: {names or 'none'}{more}.", fold=True)
     heaviest = recalibrator.weights()[:3]
     words = "; ".join(f"{each.words} ({each.weight:.0%})" for each in heaviest)
-    console.out.print(f"Predictions rest on: {words}.")
+    console.say(f"\nThe predictions are now based on: {words}.", fold=True)

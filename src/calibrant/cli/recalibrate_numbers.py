@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import typer
-from rich.table import Table as Grid
+from rich.text import Text
 
 from calibrant._checks import Floats
 from calibrant.cli import console
@@ -29,13 +29,11 @@ from calibrant.recalibrate.number_rows import (
 )
 from calibrant.recalibrate.numbers import NumberRecalibrator
 from calibrant.report import NumberReport
-from calibrant.tables import Table, write
+from calibrant.tables import write
 
-#: Rows in which everything is still being learned, and which are not measured.
+#: The first rows are not measured, as everything is still being learned.
 FIRST = 100
 INTERVALS = (0.5, 0.8, 0.9)
-
-
 #: The options that go with --forecast.
 TAKEN = (
     "source", "forecast", "outcome", "time", "available", "by", "hold", "levels", "delimiter",
@@ -44,53 +42,36 @@ TAKEN = (
 
 
 def recalibrate_given(given: dict[str, Any]) -> None:
-    """Recalibrate a file of numbers by the options of the command, or refuse some."""
-    if given["forecast"] is None or given["outcome"] is None or given["source"] == "-":
-        raise ValueError("forecasts of a number need a FILE, --forecast and --outcome")
-    for name, value in given.items():
-        if name not in TAKEN and value not in (None, False, 0, "probability"):
-            raise ValueError(f"--{name} does not go with --forecast")
-    chosen = {name: given[name] for name in TAKEN if name not in ("source", "json")}
-    recalibrate_number_file(given["source"], **chosen, as_json=given["json"])
+    """Recalibrate the forecasts of a file with the options of the command; refuse other options.
 
-
-def recalibrate_number_file(
-    source: str,
-    *,
-    forecast: str,
-    outcome: str,
-    time: str | None = None,
-    available: str | None = None,
-    by: str | None = None,
-    hold: str | None = None,
-    levels: str | None = None,
-    delimiter: str | None = None,
-    out: Path | None = None,
-    state: Path | None = None,
-    report: Path | None = None,
-    as_json: bool = False,
-) -> None:
-    """Recalibrate the forecasts of a file; write its rows with quantiles, show what they cover."""
-    wanted = SHOWN if levels is None else read_levels(levels)
+    Writes the rows with quantiles, and prints coverage.
+    """
+    source, out, state, report = (given[name] for name in ("source", "out", "state", "report"))
+    if given["forecast"] is None:
+        raise ValueError("--levels needs --forecast")
+    if given["outcome"] is None or source == "-":
+        raise ValueError("--forecast needs a FILE and --outcome")
+    console.refuse_others(given, TAKEN, "--forecast")
+    wanted = SHOWN if given["levels"] is None else read_levels(given["levels"])
+    hold = given["hold"]
     recalibrator = NumberRecalibrator(hold=hold)
     if state is not None and state.exists():
         recalibrator = NumberRecalibrator.load(state)
         if hold is not None and str(hold) != str(recalibrator.hold):
-            raise ValueError(f"{state} was made with hold {recalibrator.hold}, not {hold}")
-    with console.busy(f"reading {source}"):
-        table = console.read_source(source, delimiter)
-        rows = take_forecasts(
-            table, forecast=forecast, outcome=outcome, time=time, available=available, by=by
-        )
+            raise ValueError(f"{state} was saved with hold={recalibrator.hold}, got {hold}")
+    with console.err.status(Text(f"reading {source}")):
+        table = console.read_source(source, given["delimiter"])
+        parts = ("forecast", "outcome", "time", "available", "by")
+        rows = take_forecasts(table, **{name: given[name] for name in parts})
         new = quantile_columns(recalibrator, np.empty((0, len(recalibrator.levels))), wanted)
         for name in new if out is not None else ():
             if name in table.columns:
-                raise ValueError(f"{source} has a column {name!r} already; choose other --levels")
+                raise ValueError(f"{source} already has a column {name!r}; choose other --levels")
     console.note(table.note)
-    with console.busy("recalibrating"):
+    with console.err.status("recalibrating"):
         quantiles = recalibrate_numbers(recalibrator, rows)
     if out is not None:
-        write(out, with_quantiles(table, quantile_columns(recalibrator, quantiles, wanted)))
+        write(out, table.with_columns(quantile_columns(recalibrator, quantiles, wanted)))
         console.note(f"wrote {out}")
     if state is not None:
         recalibrator.save(state)
@@ -102,18 +83,22 @@ def recalibrate_number_file(
         )
         NumberReport(
             quantiles, recalibrator.levels, rows.outcomes, times=dates_of(known),
-            title=f"{forecast} in {Path(source).name}",
+            title=f"{given['forecast']} in {Path(source).name}",
         ).save(report)  # fmt: skip
         console.note(f"wrote {report}")
     found = measured(recalibrator.levels, quantiles, rows.forecasts, rows.outcomes)
-    if as_json:
+    if given["json"]:
         typer.echo(json.dumps(found))
     else:
+        console.say(
+            f"{table.source}: {len(table):,} rounds, forecasts {given['forecast']!r}, outcomes "
+            f"{given['outcome']!r}"
+        )
         show(found)
 
 
 def dates_of(texts: Any) -> Any:
-    """Return dates as NumPy has them, None if some are none."""
+    """Return dates as a NumPy array, None if some are not dates."""
     try:
         return None if texts is None else texts.astype("datetime64[s]")
     except ValueError:
@@ -121,7 +106,7 @@ def dates_of(texts: Any) -> Any:
 
 
 def read_levels(text: str) -> list[float]:
-    """Return levels such as "0.05,0.5,0.95", or say what they must be."""
+    """Parse levels such as "0.05,0.5,0.95"."""
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
@@ -131,15 +116,8 @@ def read_levels(text: str) -> list[float]:
     return sorted(set(found))
 
 
-def with_quantiles(table: Table, columns: dict[str, Floats]) -> Table:
-    """Return a table with more columns."""
-    for name, values in columns.items():
-        table = table.with_column(name, values)
-    return table
-
-
 def bounded(quantiles: Floats, outcomes: Floats) -> Floats:
-    """Return quantiles as losses see them: at most twice the range of outcomes from their own."""
+    """Clip quantiles for losses, to within twice the range of outcomes around each outcome."""
     far = 2.0 * float(np.ptp(outcomes[~np.isnan(outcomes)])) + 1e-300
     return np.asarray(np.clip(quantiles, outcomes[:, None] - far, outcomes[:, None] + far))
 
@@ -147,7 +125,7 @@ def bounded(quantiles: Floats, outcomes: Floats) -> Floats:
 def measured(
     levels: Floats, quantiles: Floats, forecasts: Floats, outcomes: Floats
 ) -> dict[str, Any]:
-    """Return what the quantiles are worth, of rows after the first whose outcome is there."""
+    """Return measures of the quantiles, of rows with an outcome, the first rows excepted."""
     is_known = ~np.isnan(outcomes)
     is_known[: min(FIRST, len(outcomes) // 2)] = False
     found: dict[str, Any] = {
@@ -191,13 +169,13 @@ def measured(
 
 def show(found: dict[str, Any]) -> None:
     """Print the intervals, and the error of the forecast beside that of the median."""
-    grid = Grid("interval", "outcomes inside", "mean width", "interval score")
-    for each in found.get("intervals", []):
-        grid.add_row(
-            f"{each['coverage']:.0%}", f"{each['observed']:.1%}", f"{each['mean_width']:.4g}",
-            f"{each['interval_score']:.4g}",
-        )  # fmt: skip
-    console.out.print(grid)
+    rows = [
+        [f"{each['coverage']:.0%}", f"{each['observed']:.1%}", f"{each['mean_width']:.4g}",
+         f"{each['interval_score']:.4g}"]
+        for each in found.get("intervals", [])
+    ]  # fmt: skip
+    head = ["interval", "outcomes inside", "mean width", "interval score"]
+    console.out.print("", console.table("Intervals", head, rows), "", sep="\n")
     before = found.get("mean_absolute_error_of_the_forecast")
     if before is not None:
         after = found["mean_absolute_error_of_the_median"]
@@ -205,6 +183,6 @@ def show(found: dict[str, Any]) -> None:
             f"Mean absolute error: {before:.4g} of the forecast, {after:.4g} of the median."
         )
     console.out.print(
-        f"{found['measured']:,} of {found['rows']:,} rows measured; quantiles were infinite in "
+        f"{found['measured']:,} of {found['rows']:,} rows measured; some quantile was infinite in "
         f"{found['rounds_with_an_infinity']:,}."
     )

@@ -13,7 +13,7 @@ from calibrant.cli import console
 def report(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="FOLDER", help="Where compare or reproduce left its results."),
+        typer.Argument(metavar="FOLDER", help="Folder with the results of compare or reproduce."),
     ],
 ) -> None:
     """Write a page with figures from the results in FOLDER.
@@ -24,7 +24,7 @@ def report(
     with console.clean_end():
         from calibrant.experiments.sweep_page import write_report  # noqa: PLC0415 - needs an extra
 
-        with console.busy("reading the results") as status:
+        with console.err.status("reading the results") as status:
             page = write_report(folder, advance=status.update)
         console.say(f"Report: {page}")
         console.say(f"Figures: {folder / 'figures'}")

@@ -18,7 +18,7 @@ from calibrant.tables.atomic import replacing
 
 COLOURS = {PASSES: "green", FAILS: "bold red", NOT_VISIBLE: "yellow", NOT_COUNTED: "dim"}
 HEAD = (
-    "error", "forecaster", "world", "claimed", "fitted", "verdict", "95 %", "plain", "best null",
+    "error", "forecaster", "world", "claimed", "fitted", "verdict", "95%", "plain", "best null",
     "its plain", "level", "/ lower bound", "ns a round", "its growth", "claimed", "theorem",
 )  # fmt: skip
 ESSENTIAL = 1 + HEAD.index("verdict")  # columns that a narrow terminal shows too
@@ -29,12 +29,12 @@ def reproduce(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Where the results go; a rerun continues. table1, table1-quick or table1-full "
-            "if not given.",
+            help="Folder for the results; a rerun continues there. By default table1, "
+            "table1-quick or table1-full.",
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="T up to 10^5, 4 seeds: a few minutes.")
+        bool, typer.Option("--quick", help="T up to 10^5, 10 seeds: a few minutes.")
     ] = False,
     full: Annotated[
         bool, typer.Option("--full", help="T up to 10^7, 40 seeds: for a cluster.")
@@ -42,14 +42,14 @@ def reproduce(
     engine: EngineOption = "local",
     workers: WorkersOption = None,
     markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the table here too, as Markdown.")
+        Path | None, typer.Option(metavar="FILE", help="Also write the table here, as Markdown.")
     ] = None,
 ) -> None:
-    """Measure the paper's Table 1: how each error grows in T, C and K, beside what is claimed.
+    """Measure the paper's Table 1: how each error grows in T, C and K, and what is claimed.
 
-    A row passes when the interval of the fitted exponent stays within the claimed one + 0.08, and
+    A row passes if the interval of the fitted exponent ends at most 0.08 above the claimed one, and
     the forecaster beats its nulls, fixed grids of several sizes, in level or in slope.
-    The exit code is 1 if a row fails. After Ctrl-C or a crash the same command continues where it
+    The exit code is 1 if a row fails. After Ctrl-C or a crash, the same command continues where it
     stopped.
     """
     with console.clean_end():
@@ -69,8 +69,8 @@ def reproduce(
         console.say(f"\n{findings.verdicts(table)}", fold=True)
         if size == "quick":
             console.say(
-                "This is the quick size: T ends at 10^5, and intervals are wide. Without --quick "
-                "it ends at 10^6.",
+                "This is the quick size: T goes up to 10^5, and the intervals are wide. Without "
+                "--quick, T goes up to 10^6.",
                 fold=True,
             )
         console.say(f"Results: {folder / NAME}")
@@ -106,12 +106,12 @@ def cells(row: Claim) -> list[str]:
 
 
 def shown_number(value: float | None) -> str:
-    """Return a number with two digits; nothing if there is none."""
+    """Return a number with two decimals, empty if there is none."""
     return "" if value is None else f"{value:.2f}"
 
 
 def claimed(row: Claim) -> str:
-    """Return the claimed growth: the exponent, and the power of the logarithm if there is one."""
+    """Return the claimed growth: the exponent, and the power of the logarithm, if any."""
     logs = f" log^{row.log_power:.2g}" if row.log_power else ""
     return f"{row.axis}^{row.claimed_exponent:.2g}{logs}"
 

@@ -1,4 +1,4 @@
-"""``calibrant serve``: calibrated probabilities over HTTP, and the care of its store."""
+"""``calibrant serve``: calibrated probabilities over HTTP, and maintenance of the store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ StoreFile = Annotated[
     typer.Option(
         "--store",
         metavar="STORE",
-        help="The store: a file, calibrant.db by default, or postgresql://...",
+        help="The store: a file (calibrant.db by default) or postgresql://...",
     ),
 ]
 Config = Annotated[
@@ -32,9 +32,13 @@ Config = Annotated[
 def serve(
     store: StoreFile = None,
     host: Annotated[
-        str | None, typer.Option(help="Where to listen; other machines need tokens.")
+        str | None,
+        typer.Option(
+            help="Address to listen on; one that other machines can reach needs tokens "
+            "(calibrant token new)."
+        ),
     ] = None,
-    port: Annotated[int | None, typer.Option(help="The port; 8042 by default.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port; 8042 by default.")] = None,
     config: Config = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
     webhooks: Annotated[
@@ -42,60 +46,59 @@ def serve(
         typer.Option(
             "--webhook",
             metavar="URL",
-            help="Where alarms are sent; may be repeated. CALIBRANT_WEBHOOK_SECRET signs them.",
+            help="Send alarms to this URL; may be repeated. Signed with CALIBRANT_WEBHOOK_SECRET.",
         ),
     ] = None,
     webhook_alarms: Annotated[
         str | None,
         typer.Option(
-            help="Default calibrated,calibrated_keys,outcomes,pending; also raw, raw_keys."
+            help="Alarms to send: calibrated,calibrated_keys,outcomes,pending by default; also "
+            "raw, raw_keys."
         ),
     ] = None,
     webhook_cooldown: Annotated[
         str | None,
-        typer.Option(help="Send an alarm of a stream at most once in this time; 1h by default."),
+        typer.Option(help="Send each alarm of a stream at most once in this time; 1h by default."),
     ] = None,
     webhook_reset: Annotated[
         str | None,
-        typer.Option(help="window, or end: an alarm's end lets the next one be sent at once."),
+        typer.Option(
+            help="window (default), or end: once an alarm has ended, the next one is sent at once."
+        ),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Verify the store, report what was found, and exit.")
+        bool, typer.Option("--check", help="Verify the store, report problems, and exit.")
     ] = False,
     backup: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Copy the store, in use or not, and exit."),
+        typer.Option(metavar="FILE", help="Copy the store, which may be in use, and exit."),
     ] = None,
     adopt: Annotated[
         str | None,
         typer.Option(
             metavar="NAME=FILE",
-            help="Create a stream from what calibrant recalibrate --state saved, and exit.",
+            help="Create a stream from a state saved by calibrant recalibrate --state, and exit.",
         ),
     ] = None,
     give_up_waiting: Annotated[
         bool,
-        typer.Option(
-            "--give-up-waiting", help="With --adopt: drop predictions that wait for outcomes."
-        ),
+        typer.Option("--give-up-waiting", help="With --adopt: drop pending predictions."),
     ] = False,
     demo: Annotated[
         bool,
-        typer.Option(
-            "--demo", help="Replay the bundled flights into it at 1,000 times real speed."
-        ),
+        typer.Option("--demo", help="Also replay the bundled flights, at 1,000 times real speed."),
     ] = False,
 ) -> None:
-    """Serve calibrated probabilities over HTTP, and lose nothing that was answered.
+    """Serve calibrated probabilities over HTTP, without losing anything that was acknowledged.
 
-    Every prediction and outcome is on the disk before it is answered. With --check, the log is
-    replayed and compared with what was answered; the exit code is 3 if anything is wrong. Needs
-    the extra service.
+    Every prediction and outcome is on disk before the response is sent. With --check, the log is
+    replayed and compared with the responses; the exit code is 3 if they differ. Needs the extra
+    `service`.
     """
-    from calibrant.service.settings import Settings  # noqa: PLC0415 - only for this command
-
     wrong: list[str] = []
     with console.clean_end(), store_errors():
+        from calibrant.service.settings import Settings  # noqa: PLC0415 - needs the extra
+
         flags = {
             "store": store, "host": host, "port": port, "log_level": log_level,
             "webhooks": webhooks or None, "webhook_alarms": webhook_alarms,
@@ -119,12 +122,12 @@ def serve(
 
 
 def play_flights(address: str) -> None:
-    """Play the bundled flights to a service, until it ends."""
+    """Replay the bundled flights to a service, until the service stops."""
     from calibrant.service.client import Client, UnavailableError  # noqa: PLC0415 - needs the extra
     from calibrant.service.demo import STREAM, replay_flights  # noqa: PLC0415
 
-    console.note(f"flights of 2013, 1,000 times as fast: {address}/streams/{STREAM}")
-    # A service that stops closes the connection: nothing is left to be done.
+    console.note(f"flights of 2013 at 1,000 times real speed: {address}/streams/{STREAM}")
+    # A service that stops closes the connection; then there is nothing left to do.
     with Client(address, timeout=60, patience=0) as client, suppress(UnavailableError):
         replay_flights(client)
 
@@ -138,19 +141,19 @@ def copy(address: str, target: Path) -> None:
 
 
 def take_over(address: str, named: str, give_up: bool) -> None:
-    """Make a stream of a saved state, in a store that is not in use."""
+    """Create a stream from a saved state, in a store that is not in use."""
     from calibrant.service.store import open_store  # noqa: PLC0415
     from calibrant.service.stream.adoption import adopt  # noqa: PLC0415
 
     name, is_named, file = named.partition("=")
     if not is_named or not file:
-        raise ValueError(f"--adopt takes NAME=FILE, got {named!r}")
-    said = adopt(open_store(address), name, Path(file), time.time(), give_up=give_up)
-    console.say(said, fold=True)
+        raise ValueError(f"--adopt must be NAME=FILE, got {named!r}")
+    answer = adopt(open_store(address), name, Path(file), time.time(), give_up=give_up)
+    console.say(answer, fold=True)
 
 
 def verify(address: str) -> list[str]:
-    """Say what is wrong with a store, and return it."""
+    """Print the problems of a store, and return them."""
     from calibrant.service.store import existing_store  # noqa: PLC0415
     from calibrant.service.stream.verification import check_store  # noqa: PLC0415
 
@@ -165,7 +168,7 @@ def verify(address: str) -> list[str]:
 
 @contextmanager
 def store_errors() -> Iterator[None]:
-    """Turn what a store refuses into an error of the user's."""
+    """Turn an error of the store into a user error."""
     from calibrant.service.store import StoreError  # noqa: PLC0415
 
     try:

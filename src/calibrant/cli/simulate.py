@@ -1,7 +1,7 @@
 """``calibrant simulate``: streams with known means, and games against adversaries.
 
-Each family and each adversary becomes a command whose options are the function's own parameters,
-with the help that its docstring gives.
+Each family and each adversary becomes a command. Its options are the parameters of the function,
+and their help comes from the docstring.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ from calibrant.tables import Table, write
 from calibrant.tables.writing import write_csv
 
 app = typer.Typer(
-    help="Write a stream with known means, or a game against an adversary.", no_args_is_help=True
+    help="Simulate a stream with known means, or a game against an adversary.",
+    no_args_is_help=True,
 )
 
 Out = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Write here; to standard output as CSV if not given."),
+    typer.Option(metavar="FILE", help="Output file; CSV on standard output if not given."),
 ]
-Rounds = Annotated[int, typer.Option(metavar="N", help="How many rounds.")]
+Rounds = Annotated[int, typer.Option(metavar="N", help="Number of rounds.")]
 
 
 def deliver(name: str, title: str, values: Floats, outcomes: Floats, out: Path | None) -> None:
-    """Write rounds to a file, or to standard output as CSV: number, a column, outcome."""
+    """Write round numbers, one column and outcomes to a file, or to standard output as CSV."""
     rounds = len(outcomes)
     whole = outcomes.astype(int).tolist()  # all of these draw 0 or 1
     table = Table(name, {"t": range(1, rounds + 1), title: values, "outcome": whole})
@@ -47,9 +48,9 @@ def deliver(name: str, title: str, values: Floats, outcomes: Floats, out: Path |
 
 
 def parameter_help(doc: str) -> dict[str, str]:
-    """Return what a docstring says of each parameter, in a line."""
+    """Return the description of each parameter in a docstring, as one line."""
     section = doc.partition("Parameters\n")[2]
-    helps = {"seed": "Seed of the draws."}
+    helps = {"seed": "Seed of the random draws."}
     for names, kind, text in re.findall(
         r"^([\w, ]+) :([^\n]*)\n((?:    [^\n]+\n?)+)", section, re.M
     ):

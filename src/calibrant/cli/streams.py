@@ -1,4 +1,4 @@
-"""Standard output and standard error, whatever the terminal or the shell did to them."""
+"""Standard output and standard error, even if they are closed, broken or without a terminal."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from rich.console import Console
 
 
 class Output(Console):
-    """Standard output: that its reader is gone ends the command."""
+    """Standard output: the command ends when its reader is gone."""
 
     def on_broken_pipe(self) -> None:
-        """Leave it to the command; by itself, rich would exit with an error."""
+        """Let the command handle it; rich would exit with an error."""
         raise BrokenPipeError
 
 
 class Remarks(Console):
-    """Standard error: the work continues when nobody reads its messages any more."""
+    """Standard error: the work continues when its messages are no longer read."""
 
     def on_broken_pipe(self) -> None:
-        """Say nothing more, and let nothing that is still buffered fail."""
+        """Print nothing more, and discard what is buffered."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def forget_unread_remarks() -> None:
-    """Let go what standard error could not write, or Python would fail at its exit, with 120."""
+    """Discard what standard error could not write; Python would otherwise exit with code 120."""
     try:
         sys.stderr.flush()
     except OSError:
@@ -34,13 +34,13 @@ def forget_unread_remarks() -> None:
 
 
 def forget_zero_width() -> None:
-    """Forget a width of zero, which some shells give where there is no terminal."""
+    """Ignore a width of zero, which some shells set if there is no terminal."""
     if not os.environ.get("COLUMNS", "1").strip("0"):
         del os.environ["COLUMNS"]
 
 
 def open_what_is_closed() -> None:
-    """Connect a standard stream that is closed to nothing, before a file takes its number."""
+    """Connect closed standard streams to the null device, before a file takes their numbers."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)

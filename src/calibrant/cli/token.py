@@ -1,4 +1,4 @@
-"""``calibrant token``: who may read, write or administer the streams of a store."""
+"""``calibrant token``: access to the streams of a store."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import typer
 from calibrant.cli import console
 from calibrant.cli.serve import Config, StoreFile, store_errors
 
-app = typer.Typer(no_args_is_help=True, help="Make, list and revoke the tokens of a store.")
+app = typer.Typer(no_args_is_help=True, help="Create, list and revoke the tokens of a store.")
 
 
 def address_of(store: str | None, config: Config) -> str:
-    """Return the store that flags, environment and file name."""
+    """Return the address of the store from flags, environment and settings file."""
     from calibrant.service.settings import Settings  # noqa: PLC0415 - only for this command
 
     return Settings.read({"store": store}, file=config)[0].store
@@ -32,7 +32,7 @@ def new(
     ] = None,
     config: Config = None,
 ) -> None:
-    """Make a token and print it, in the last line; it cannot be shown again."""
+    """Create a token and print it on the last line; it cannot be shown again."""
     from calibrant.service.store import open_store  # noqa: PLC0415
     from calibrant.service.tokens import new_token  # noqa: PLC0415
 
@@ -41,7 +41,7 @@ def new(
         kept.open(alone=False)
         token = new_token(kept, scope, stream=stream, lasts=lasts, now=time.time())
         kept.close()
-        console.note("keep it: the store has only its hash")
+        console.note("save this token: the store keeps only its hash")
         typer.echo(token)
 
 
@@ -50,11 +50,11 @@ def rotate(
     name: Annotated[str, typer.Argument(help="The name of the token, as list shows it.")],
     store: StoreFile = None,
     grace: Annotated[
-        str, typer.Option(metavar="SPAN", help="How long the old one is good for.")
+        str, typer.Option(metavar="SPAN", help="How long the old token remains valid.")
     ] = "1h",
     config: Config = None,
 ) -> None:
-    """Make a token that allows what another does, which ends after a grace; print it last."""
+    """Replace a token by one with the same rights; the old one remains valid for a while."""
     from calibrant.service.store import existing_store  # noqa: PLC0415
     from calibrant.service.tokens import rotate_token  # noqa: PLC0415
 
@@ -63,22 +63,24 @@ def rotate(
         kept.open(alone=False)
         token = rotate_token(kept, name, grace=grace, now=time.time())
         kept.close()
-        console.note(f"{name} ends in {grace}; keep the new one: the store has only its hash")
+        console.note(
+            f"{name} expires in {grace}; save the new token: the store keeps only its hash"
+        )
         typer.echo(token)
 
 
 @app.command("list")
 def list_tokens(store: StoreFile = None, config: Config = None) -> None:
-    """List the tokens by name, with what each allows and until when."""
+    """List the tokens with their scope, stream and expiry."""
     from calibrant.service.store import existing_store  # noqa: PLC0415
 
     with console.clean_end(), store_errors():
         for each in existing_store(address_of(store, config)).tokens():
-            end = "no end" if each.expires is None else f"ends {shown(each.expires)}"
+            end = "does not expire" if each.expires is None else f"expires {shown(each.expires)}"
             over = each.expires is not None and each.expires <= time.time()
             typer.echo(
-                f"{each.name}  {each.scope:5}  {each.stream}  made {shown(each.created)}  "
-                + ("over" if over else end)
+                f"{each.name}  {each.scope:5}  {each.stream}  created {shown(each.created)}  "
+                + ("expired" if over else end)
             )
 
 
@@ -88,7 +90,7 @@ def revoke(
     store: StoreFile = None,
     config: Config = None,
 ) -> None:
-    """Let a token end now; a running service refuses it within a second or two."""
+    """Revoke a token; a running service rejects it within a second or two."""
     from calibrant.service.store import existing_store  # noqa: PLC0415
 
     with console.clean_end(), store_errors():
@@ -98,9 +100,9 @@ def revoke(
         kept.close()
         if not found:
             raise ValueError(f"there is no token {name!r}; calibrant token list shows them")
-        console.note(f"{name} is over")
+        console.note(f"revoked {name}")
 
 
 def shown(at: float) -> str:
-    """Return a time as people read it."""
+    """Return a time as text."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")

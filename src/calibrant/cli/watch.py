@@ -1,6 +1,6 @@
-"""``calibrant watch``: an alarm when predictions are no longer calibrated.
+"""``calibrant watch``: raise an alarm when predictions are no longer calibrated.
 
-Whole files are watched at once, pipes line by line (`WatchPipe`).
+Files are monitored as a whole, pipes line by line (`WatchPipe`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
+from rich.text import Text
 
 from calibrant import Episode, Monitor
 from calibrant.cli import console
@@ -33,7 +34,7 @@ from calibrant.tables.table import Table
 #: The exit code when an episode is open.
 MISCALIBRATED = 3
 SOURCE = "standard input"
-#: Lines between two looks at the live line.
+#: The status line is updated after every so many lines.
 LIVE = 100
 
 
@@ -43,41 +44,42 @@ def watch(
     outcome: OutcomeColumn = None,
     positive: Positive = None,
     by: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of groups, each watched too.")
+        str | None,
+        typer.Option(metavar="COL", help="Column of groups, each of which is also monitored."),
     ] = None,
     time: Annotated[
         str | None, typer.Option(metavar="COL", help="Column of the time of each row, in order.")
     ] = None,
     available: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="Column of when each outcome became known."),
+        typer.Option(metavar="COL", help="Column of the times at which outcomes became known."),
     ] = None,
     due: Annotated[
         str | None, typer.Option(metavar="COL", help="Column of the deadlines of outcomes.")
     ] = None,
     silence: Annotated[
         int | None,
-        typer.Option(metavar="0|1", help="The outcome if none is known by its deadline."),
+        typer.Option(metavar="0|1", help="The outcome of rows without one at their deadline."),
     ] = None,
-    tolerance: Annotated[
-        float, typer.Option(metavar="X", help="Miscalibration to tolerate.")
-    ] = 0.02,
+    tolerance: Annotated[float, typer.Option(metavar="X", help="Tolerated miscalibration.")] = 0.02,
     every: Annotated[
-        int, typer.Option(metavar="N", help="At most one false alarm in this many rounds.")
+        int,
+        typer.Option(metavar="N", help="At most one false alarm per this many rounds on average."),
     ] = 1_000_000,
     delimiter: Delimiter = None,
     report: ReportFile = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON: one object, or in a pipe one per event.")
+        bool, typer.Option("--json", help="Print JSON: one object; in a pipe, one per event.")
     ] = False,
 ) -> None:
-    """Watch whether the predictions in FILE stay calibrated, and raise an alarm when they do not.
+    """Monitor whether the predictions in FILE stay calibrated, and raise an alarm if they do not.
 
-    Prints the episodes: since when, where and by how much. With - the rows come from a pipe, and
-    each alarm is printed at once. The exit code is 3 if an episode lasts at the end, 0 if not.
+    Prints the episodes of miscalibration: since when, where and by how much. With -, rows are read
+    from a pipe, and each alarm is printed at once. The exit code is 3 if an episode is open at the
+    end, and 0 otherwise.
 
-    Each prediction is judged by what was known when it was made: say with --time and --available
-    when outcomes became known, where that was after the next prediction.
+    Each prediction is judged by what was known when it was made. If outcomes became known only
+    after the next prediction, give their times with --time and --available.
     """
     late = Late(available, due, silence)
     with console.clean_end():
@@ -93,7 +95,7 @@ def watch(
                 source, prediction, outcome, positive, by, time, monitor, delimiter, late
             )
             if report is not None:
-                with console.busy(f"writing {report}"):
+                with console.err.status(Text(f"writing {report}")):
                     found.save(report)
             print_episodes(found, as_json=as_json)
             monitor = found.monitor
@@ -114,21 +116,21 @@ class Late(NamedTuple):
     silence: int | None
 
     def refuse_pipe(self) -> None:
-        """Refuse a pipe: its lines have their outcomes."""
+        """Refuse a pipe, whose lines have their outcomes."""
         if self != (None, None, None):
-            raise ValueError("--available, --due and --silence need a file, not a pipe")
+            raise ValueError("--available, --due and --silence need a FILE, not a pipe")
 
     def clocks(self, rows: Table, time: str | None) -> tuple[Clock | None, Clock | None]:
-        """Return when outcomes became known and when they were due, as far as columns say so."""
+        """Return the times at which outcomes became known and were due, None without a column."""
         if time is None and (self.available, self.due) != (None, None):
-            raise ValueError("--available and --due need --time: when predictions were made")
+            raise ValueError("--available and --due need --time, the time of each prediction")
         if (self.due is None) != (self.silence is None):
-            raise ValueError("--due and --silence belong together: give both")
+            raise ValueError("--due and --silence must be given together")
         if self.silence not in (None, 0, 1):
             raise ValueError(f"--silence must be 0 or 1, got {self.silence}")
         known, due = (
-            None if name is None else rows.cells(rows.find(part, name)[0]).clock()
-            for part, name in (("available", self.available), ("due", self.due))
+            None if name is None else rows.cells(name).clock()
+            for name in (self.available, self.due)
         )
         return known, due
 
@@ -144,14 +146,14 @@ def watch_file(
     delimiter: str | None,
     late: Late,
 ) -> WatchReport:
-    """Watch the rows of a file that have an outcome, or a deadline at which silence is one."""
-    with console.busy(f"reading {source}"):
+    """Monitor the rows of a file that have an outcome, or a deadline with `--silence`."""
+    with console.err.status(Text(f"reading {source}")):
         rows = console.read_source(source, delimiter)
         told = rows.take("prediction", prediction)
         came = rows.take("outcome", outcome, positive=positive, missing=True)
         check_parts(told.name, came.name, by)
-        groups = None if by is None else take_groups(rows.cells(rows.find("group", by)[0]))
-        clock = None if time is None else rows.cells(rows.find("time", time)[0]).clock()
+        groups = None if by is None else take_groups(rows.cells(by))
+        clock = None if time is None else rows.cells(time).clock()
         available, due = late.clocks(rows, time)
     for note in (rows.note, told.note, came.note):
         console.note(note)
@@ -164,16 +166,16 @@ def watch_file(
         raise InputError(
             "no outcome is known: every value is missing", source=rows.source, column=came.name
         )
-    # Where it is known when outcomes came, one that never did is a prediction nevertheless: else
-    # outcomes that come only if they are 1 would look like predictions that are too low.
+    # With --available, predictions without an outcome count too: otherwise, outcomes that are
+    # reported only if they are 1 would look like predictions that are too low.
     is_watched = has_one if available is None or due is not None else np.ones_like(has_one)
     known = np.flatnonzero(is_watched)
     if not has_one.all():
-        fate = "not watched" if len(known) < len(rows) else "dropped"
+        fate = "not monitored" if len(known) < len(rows) else "dropped"
         console.note(f"rows without an outcome, {fate}: {np.count_nonzero(~has_one):,}")
     if clock is not None:
         clock.check_order(available=available, due=due, predicted=has_one)
-    with console.busy("watching"):
+    with console.err.status("monitoring"):
         return watching(
             told.values[known],
             came.values[known],
@@ -189,7 +191,7 @@ def watch_file(
 
 
 def print_episodes(found: WatchReport, *, as_json: bool) -> None:
-    """Print what was found, as a table or as one JSON object."""
+    """Print the episodes, as a table or as one JSON object."""
     if as_json:
         typer.echo(json.dumps(console.summary_of(found)))
         return
@@ -203,7 +205,7 @@ def print_episodes(found: WatchReport, *, as_json: bool) -> None:
 
 
 class WatchPipe:
-    """A monitor over the lines of a pipe: it prints each episode as it begins and as it ends."""
+    """A monitor over the lines of a pipe, which prints each episode when it begins and ends."""
 
     def __init__(
         self,
@@ -218,8 +220,8 @@ class WatchPipe:
         self.names: dict[str, str] = {}
 
     def follow(self, lines: Iterable[bytes], delimiter: str | None) -> None:
-        """Watch every line, and show the evidence on a terminal meanwhile."""
-        with console.err.status("watching") as live:
+        """Monitor every line, and show the evidence on a terminal meanwhile."""
+        with console.err.status("monitoring") as live:
             for line in follow_lines(lines, SOURCE, delimiter):
                 try:
                     episode = self.take(line)
@@ -234,9 +236,9 @@ class WatchPipe:
         console.note(self.line())
 
     def take(self, line: Line) -> Episode | None:
-        """Watch one line; those without an outcome count as nothing."""
+        """Add one line to the monitor; lines without an outcome are skipped."""
         if line.is_bare:
-            raise ValueError("lines are JSON objects, or CSV rows below their names")
+            raise ValueError("lines must be JSON objects, or CSV rows after a header")
         if not self.names:
             self.find_columns(line)
         if line.cells is None:
@@ -255,12 +257,14 @@ class WatchPipe:
         )
 
     def find_columns(self, line: Line) -> None:
-        """Find each part's column among the names of the first line."""
+        """Find the column of each part in the header or in the names of the first object."""
         header = line.header(SOURCE)
         console.note(header.note)
         for part, given in self.columns.items():
-            if given is not None or part in ("prediction", "outcome"):
-                self.names[part], note = header.find(part, given)
+            if given is not None:
+                self.names[part] = header.cells(given).column
+            elif part in ("prediction", "outcome"):
+                self.names[part], note = header.guess(part)
                 console.note(note)
         check_parts(self.names["prediction"], self.names["outcome"], self.names.get("group"))
 
@@ -269,6 +273,6 @@ class WatchPipe:
         typer.echo(json.dumps(console.as_object(episode)) if self.as_json else str(episode))
 
     def line(self) -> str:
-        """Return the state of the monitor in a line."""
+        """Return the state of the monitor in one line."""
         monitor = self.monitor
         return f"{monitor.rounds:,} rounds, {monitor.state}, evidence {monitor.evidence:.2f} of 1"

@@ -10,16 +10,28 @@ rounds were; `page` writes any page as one HTML file; `style` says how numbers a
 `figures` holds the drawings, each of which computes plain numbers first.
 """
 
-from calibrant.measures import Change as Change
-from calibrant.report.before_after import BeforeAfter as BeforeAfter
-from calibrant.report.before_after import GroupMeasured as GroupMeasured
-from calibrant.report.class_page import ClassReport as ClassReport
-from calibrant.report.forecast_page import ForecastReport as ForecastReport
-from calibrant.report.forecast_page import forecasting as forecasting
-from calibrant.report.number_page import NumberReport as NumberReport
-from calibrant.report.page import Page as Page
-from calibrant.report.recalibration_page import RecalibrationReport as RecalibrationReport
-from calibrant.report.recalibration_page import recalibration as recalibration
-from calibrant.report.verdict import Verdict as Verdict
-from calibrant.report.watch_page import WatchReport as WatchReport
-from calibrant.report.watch_page import watching as watching
+from calibrant.measures import Change
+from calibrant.report.before_after import BeforeAfter, GroupMeasured
+from calibrant.report.class_page import ClassReport
+from calibrant.report.forecast_page import ForecastReport, forecasting
+from calibrant.report.number_page import NumberReport
+from calibrant.report.page import Page
+from calibrant.report.recalibration_page import RecalibrationReport, recalibration
+from calibrant.report.verdict import Verdict
+from calibrant.report.watch_page import WatchReport, watching
+
+__all__ = [
+    "BeforeAfter",
+    "Change",
+    "ClassReport",
+    "ForecastReport",
+    "GroupMeasured",
+    "NumberReport",
+    "Page",
+    "RecalibrationReport",
+    "Verdict",
+    "WatchReport",
+    "forecasting",
+    "recalibration",
+    "watching",
+]

@@ -1,4 +1,4 @@
-"""Before and after a recalibration: in numbers, and in the sentences that the numbers decide."""
+"""Before and after a recalibration: the measures, and sentences about them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CELLS = 2**14
 
 @dataclass(frozen=True)
 class GroupMeasured:
-    """One group before and after; `raw` is None where the scores are no probabilities.
+    """One group before and after; `raw` is None if the scores are not probabilities.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class BeforeAfter:
         outcomes: Floats,
         groups: Sequence[Hashable] | None = None,
     ) -> None:
-        """Measure more rounds; of more than 1,000 groups in one call, the largest."""
+        """Measure more rounds; of more than 1,000 groups in one call, only the largest."""
         if groups is not None:
             self.has_groups = True
             sizes = Counter(groups)
@@ -149,9 +149,9 @@ class BeforeAfter:
 
     @property
     def changes(self) -> tuple[Change, Change] | None:
-        """Brier score and log loss, calibrated minus raw: negative is better.
+        """Changes of Brier score and log loss, calibrated minus raw: negative is better.
 
-        Both intervals together hold at 95 %. For the second, no probability is closer to 0 or 1
+        Both intervals together hold at 95%. For the second, no probability is closer to 0 or 1
         than 1e-15. None where there is no before.
         """
         if self.raw is None:
@@ -219,10 +219,10 @@ class BeforeAfter:
             was_off, is_off = [int(table.miscalibrated.sum()) for table in tables]
             had, has = [int((table.count > 0).sum()) for table in tables]
             points.append(
-                f"The calibration error (ECE) was {show_share(before.ece)} and is "
-                f"{show_share(after.ece)} now; chance alone would leave "
-                f"{show_share(chance)}. {was_off} of {had} bins disagreed with their "
-                f"95 % interval; now {is_off} of {has} do."
+                f"The calibration error (ECE) was {show_share(before.ece)} and is now "
+                f"{show_share(after.ece)}; chance alone would leave {show_share(chance)}. "
+                f"{was_off} of {had} bins were outside their 95% interval; now {is_off} of {has} "
+                "are."
             )
             if before.worst is not None:
                 worst = before.worst
@@ -242,7 +242,7 @@ class BeforeAfter:
         large = [part for part in groups if part.rounds >= FEW_ROUNDS]
         if len(large) > 1:
             furthest = max(large, key=attrgetter("calibrated.ece"))
-            was = "" if furthest.raw is None else f"; before it was {show_share(furthest.raw.ece)}"
+            was = "" if furthest.raw is None else f"; it was {show_share(furthest.raw.ece)} before"
             points.append(
                 f"Of the {len(large)} groups with {FEW_ROUNDS} rounds or more, {furthest.group} "
                 f"has the largest ECE: {show_share(furthest.calibrated.ece)} over "
@@ -250,14 +250,14 @@ class BeforeAfter:
             )
         if never:
             points.append(
-                f"{never:,} {'outcome' if never == 1 else 'outcomes'} never arrived: those rows "
+                f"{never:,} {'outcome' if never == 1 else 'outcomes'} never arrived: these rows "
                 "have a probability, but nothing was learned from them."
             )
         return points
 
 
 def log_losses(predictions: Floats, outcomes: Floats) -> Floats:
-    """Return the log loss of each round, of no probability closer to 0 or 1 than 1e-15."""
+    """Return the log loss of each round, with probabilities clipped to [1e-15, 1 - 1e-15]."""
     near = np.clip(predictions, CERTAIN, 1.0 - CERTAIN)
     return np.asarray(-(outcomes * np.log(near) + (1.0 - outcomes) * np.log1p(-near)))
 

@@ -28,8 +28,8 @@ from calibrant.report.verdict import Verdict, Word
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Classes that a matrix of confusions can show, and a table.
-MOST_CONFUSED, MOST_LISTED = 20, 30
+#: Classes that a matrix of confusions can show, also in numbers, and a table.
+MOST_CONFUSED, MOST_NUMBERED, MOST_LISTED = 20, 12, 30
 LEAST = 1e-6
 
 
@@ -49,9 +49,12 @@ class ConfusionMatrix:
 
     shares: Floats
     labels: Sequence[str]
+    title: str = ""
 
     @classmethod
-    def of(cls, rows: Floats, labels: npt.NDArray[Any], names: Sequence[Id]) -> ConfusionMatrix:
+    def of(
+        cls, rows: Floats, labels: npt.NDArray[Any], names: Sequence[Id], title: str = ""
+    ) -> ConfusionMatrix:
         """Return the confusions of rows, of the classes observed most often."""
         order = np.argsort(-np.bincount(labels, minlength=rows.shape[1]), kind="stable")
         chosen = np.sort(order[:MOST_CONFUSED])
@@ -60,16 +63,27 @@ class ConfusionMatrix:
         np.add.at(counts, (tops, labels), 1.0)
         totals = counts.sum(axis=1, keepdims=True)
         shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
-        return cls(shares[np.ix_(chosen, chosen)], [str(names[at]) for at in chosen])
+        return cls(shares[np.ix_(chosen, chosen)], [str(names[at]) for at in chosen], title)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the shares as a matrix."""
+        """Draw the shares as a matrix, in percent where there is room for numbers."""
         with styled():
             ax = new_axes(4.4, 4.4) if ax is None else ax
             ax.imshow(self.shares, vmin=0, vmax=1, cmap="Blues")
+            ax.grid(False)
+            if len(self.labels) <= MOST_NUMBERED:
+                for (row, column), share in np.ndenumerate(self.shares):
+                    if share >= 0.005:  # black and white stay on a dark page, as the matrix does
+                        ink = "white" if share > 0.5 else "black"
+                        ax.text(
+                            column, row, f"{100 * share:.0f}", ha="center", va="center",
+                            fontsize=7, color=ink,
+                        )  # fmt: skip
             places = range(len(self.labels))
-            ax.set_xticks(places, self.labels, rotation=90, fontsize=7)
+            is_short = all(len(label) <= 2 for label in self.labels)
+            ax.set_xticks(places, self.labels, rotation=0 if is_short else 90, fontsize=7)
             ax.set_yticks(places, self.labels, fontsize=7)
+            ax.set_title(self.title, fontsize=10)
             ax.set_xlabel("observed")
             ax.set_ylabel("named")
         return ax
@@ -177,7 +191,7 @@ class ClassReport:
         return Verdict(
             word,
             f"The probabilities {said} from {before:.4f} to {after:.4f} "
-            f"({change.mean:+.4f}, between {change.low:+.4f} and {change.high:+.4f} with 95 % "
+            f"({change.mean:+.4f}, between {change.low:+.4f} and {change.high:+.4f} with 95% "
             "confidence).",
         )
 
@@ -224,10 +238,15 @@ class ClassReport:
         )
         page.figures(
             {
-                "Before.": ConfusionMatrix.of(self.scores, self.labels, self.classes),
-                "After.": ConfusionMatrix.of(self.predictions, self.labels, self.classes),
+                f"Confusion {title}.": ConfusionMatrix.of(rows, self.labels, self.classes, title)
+                for title, rows in (("before", self.scores), ("after", self.predictions))
             },
-            f"The {min(MOST_CONFUSED, len(self.classes))} classes observed most often.",
+            ("In percent. " if len(self.classes) <= MOST_NUMBERED else "The darker, the more. ")
+            + (
+                f"The {MOST_CONFUSED} classes observed most often."
+                if len(self.classes) > MOST_CONFUSED
+                else ""
+            ),
         )
         return page
 
@@ -242,8 +261,17 @@ class ClassReport:
         return [
             [
                 str(self.classes[one.column]),
-                *map(show_number, (one.observed, one.predicted, two.predicted)),
-                *map(show_number, (one.ece, two.ece, two.chance)),
+                *(
+                    show_number(each, fine=True)
+                    for each in (
+                        one.observed,
+                        one.predicted,
+                        two.predicted,
+                        one.ece,
+                        two.ece,
+                        two.chance,
+                    )
+                ),
             ]
             for one, two in worst[:MOST_LISTED]
         ]

@@ -1,4 +1,4 @@
-"""What was acted on: what it caught and cost, beside plain thresholds, and through time."""
+"""Decisions: what they caught and cost, compared with plain thresholds, and through time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Decisions:
     >>> decider, p = Decider(cost_of_acting=1, cost_of_missing=4), np.array([0.1, 0.2, 0.3, 0.9])
     >>> decisions = Decisions(decider, p, decider.decide_many(p), np.array([0.0, 0, 1, 1]))
     >>> decisions.sentence
-    'Acting where it is cheapest (from 0.25 on): 2 of 4 rows (50 %), with all of the events; ...'
+    'Acting where it is cheapest (from 0.25 on): 2 of 4 rows (50%), with all of the events; ...'
     """
 
     decider: Decider
@@ -88,12 +88,12 @@ class Decisions:
             f"{self.question}: {done.acts:,} of {len(self.acts):,} rows "
             f"({percent_of(done.share)}), with {caught} of the events; "
             f"{percent_of(done.precision)} of them were events, at least {percent_of(self.bound)} "
-            "in the mean at 95 % confidence."
+            "on average, at 95% confidence."
         )
 
     @property
     def bound(self) -> float:
-        """The mean probability of what was acted on is at least this, at 95 % confidence."""
+        """The mean probability of what was acted on is at least this, at 95% confidence."""
         assert self.outcomes is not None
         return precision_bound(self.probabilities[self.acts], self.outcomes[self.acts])
 
@@ -139,7 +139,7 @@ class Decisions:
     def draw(self, page: Page, window: int | None, times: Moments | None) -> None:
         """Add a section to a page."""
         page.section(
-            "What was acted on",
+            "Decisions",
             "Each row was decided when it was predicted, from the outcomes known by then. The best "
             "threshold in hindsight knew all outcomes before.",
         )
@@ -155,4 +155,4 @@ class Decisions:
 
 def percent_of(share: float) -> str:
     """Return a share in percent, with three digits that count."""
-    return "–" if np.isnan(share) else f"{100.0 * share:.3g} %"
+    return "–" if np.isnan(share) else f"{100.0 * share:.3g}%"

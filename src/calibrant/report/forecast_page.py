@@ -45,7 +45,7 @@ def forecasting(
     outcomes : array_like of shape (T,)
         What was observed, in [0, 1]; NaN where it is not known. Such rounds are left out.
     memories : sequence of (rounds, memories), optional
-        What `EventForecaster.memory` said after so many rounds.
+        What `EventForecaster.memory` returned after so many rounds.
     times : array_like of shape (T,) or callable, optional
         When the rounds were: dates, numbers or text, or a function of the position.
     title : str

@@ -143,7 +143,7 @@ class NumberReport:
     >>> recalibrator = NumberRecalibrator()
     >>> report = NumberReport(recalibrator.run(np.zeros(1000), y), recalibrator.levels, y)
     >>> report.rows[2][0]
-    '90 %'
+    '90%'
     """
 
     def __init__(
@@ -177,8 +177,8 @@ class NumberReport:
             below, above = quantile_at(self.levels, near, tails).T
             found.append(
                 (
-                    f"{100 * coverage:.0f} %",
-                    f"{100 * interval_coverage(low, high, y):.1f} %",
+                    f"{100 * coverage:.0f}%",
+                    f"{100 * interval_coverage(low, high, y):.1f}%",
                     show_number(float((above - below).mean())),
                     show_number(interval_score(below, above, y, coverage)),
                 )
@@ -201,7 +201,7 @@ class NumberReport:
         page = Page(
             self.title,
             [
-                f"Of {len(self.outcomes):,} outcomes, {covered} lay in their 90 % intervals."
+                f"Of {len(self.outcomes):,} outcomes, {covered} lay in their 90% intervals."
                 + infinite,
                 *(self.episodes[-3:] or ["No alarm: the intervals held throughout."]),
             ],
@@ -210,7 +210,7 @@ class NumberReport:
         page.figure(
             FanChart(self.levels, self.quantiles, self.outcomes, self.times),
             f"The last {min(MOST_DRAWN, len(self.outcomes)):,} rows.",
-            "Central intervals of 50, 80 and 90 %, the median and the outcomes.",
+            "Central intervals of 50, 80 and 90%, the median and the outcomes.",
         )
         page.section("What the intervals cover")
         page.table(

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 #: A number as `show_number` writes it, or as text with other digits.
 NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(e[-+]\d+)?|-?infinite|–")
 
+#: An option of a command.
+OPTION = re.compile(r"--[a-z][a-z-]*")
+
 #: The class of each verdict, and the sign that says it without colour.
 SIGNS: dict[Word, tuple[str, str]] = {
     "better": ("better", "&#10003;"),
@@ -88,14 +91,14 @@ class Page:
     lead : str or sequence of str
         What to look at and what it means, at the top: a text, or a text and then points of a list.
     verdict : Verdict, optional
-        What is said first of all, in a word, a sign and a colour.
+        What stands at the top, as a word, a sign and a colour.
 
     Examples
     --------
     >>> from calibrant.report import Page
     >>> page = Page("Rain", "It rained less than was predicted.")
-    >>> page.section("In numbers", "Of 100 days called 70 %, 61 were wet.")
-    >>> page.table(["predicted", "observed"], [["70 %", 0.61]], "All days of the year.")
+    >>> page.section("In numbers", "Of 100 days called 70%, 61 were wet.")
+    >>> page.table(["predicted", "observed"], [["70%", 0.61]], "All days of the year.")
     >>> '<td class="number">0.61</td>' in page.html()
     True
     """
@@ -120,12 +123,12 @@ class Page:
         self._links.append(f'<li><a href="#{name}">{title}</a></li>\n')
         self._parts.append(f'<h2 id="{name}">{title}</h2>')
         if text:
-            self._parts.append(_prose(text))
+            self._parts.append(prose(text))
 
     def text(self, text: str | Sequence[str]) -> None:
         """Add paragraphs, or a text and then points of a list."""
         if text:
-            self._parts.append(_prose(text))
+            self._parts.append(prose(text))
 
     def figure(
         self,
@@ -168,7 +171,7 @@ class Page:
         """
         self.section(
             "Observed against predicted",
-            "Points on the diagonal are calibrated: of what was called 70 %, 70 % was observed. "
+            "Points on the diagonal are calibrated: of what was called 70%, 70% was observed. "
             + text,
         )
         is_crowded = {table.scheme for table in tables.values()} == {"mass"}
@@ -245,18 +248,18 @@ class Page:
         verdict = ""
         if self._verdict is not None:
             name, sign = SIGNS[self._verdict.word]
-            said = [f"<p>{prose(sentence)}</p>\n" for sentence in self._verdict.sentences]
+            told = [prose(sentence) + "\n" for sentence in self._verdict.sentences]
             verdict = (
                 f'<section class="verdict {name}" aria-label="Verdict">\n<p class="word">'
                 f'<span class="sign" aria-hidden="true">{sign}</span>'
-                f"{self._verdict.word.capitalize()}</p>\n{''.join(said)}</section>\n"
+                f"{self._verdict.word.capitalize()}</p>\n{''.join(told)}</section>\n"
             )
         links = "".join(self._links)
         contents = f'<nav aria-label="Contents">\n<ol>\n{links}</ol>\n</nav>\n' if links else ""
         return DOCUMENT.format(
             title=html.escape(self._title),
             verdict=verdict,
-            lead=_prose(self._lead),
+            lead=prose(self._lead),
             contents=contents,
             body="\n".join(self._parts),
             style=style_sheet(),
@@ -292,16 +295,15 @@ class Report:
         return f'<iframe srcdoc="{page}" style="width: 100%; height: 45em; border: 0"></iframe>'
 
 
-def prose(text: str) -> str:
-    """Return text as HTML; an option such as --hold is not broken between its hyphens."""
-    return re.sub(r"--[a-z][a-z-]*", r'<span class="option">\g<0></span>', html.escape(text))
+def prose(text: str | Sequence[str]) -> str:
+    """Return text as HTML: paragraphs, and a list of all strings but the first.
 
-
-def _prose(text: str | Sequence[str]) -> str:
-    """Return paragraphs, and a list of all strings but the first."""
-    first, *points = [text] if isinstance(text, str) else text
-    paragraphs = html.escape(first).replace("\n\n", "</p>\n<p>")
+    An option such as --hold is not broken between its hyphens.
+    """
+    escaped = [html.escape(each) for each in ([text] if isinstance(text, str) else text)]
+    first, *points = [OPTION.sub(r'<span class="option">\g<0></span>', each) for each in escaped]
+    paragraphs = first.replace("\n\n", "</p>\n<p>")
     if not points:
         return f"<p>{paragraphs}</p>"
-    items = "".join([f"<li>{prose(point)}</li>\n" for point in points])
+    items = "".join([f"<li>{point}</li>\n" for point in points])
     return f"<p>{paragraphs}</p>\n<ul>\n{items}</ul>"

@@ -1,7 +1,7 @@
 """The report about one recalibration: what changed, when, for whom, and how it was made.
 
-Its page consists of panels, one function each, in the order of `PANELS`. A panel takes the report
-and adds to the page what it has to show, or nothing. A new one is a function and its place there.
+The page consists of panels, one function each, in the order of `PANELS`. A panel takes the report
+and the page, and adds its section, or nothing. To add a panel, write a function and list it there.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from calibrant.checks import Columns, Finding, check_columns
 from calibrant.measures import Change, Scorecard
 from calibrant.measures.chance import Differences, dispersion_of
 from calibrant.monitor import Monitor
+from calibrant.monitor.monitor import Arrivals
 from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.rivals import WindowedRefit
 from calibrant.report import verdict as verdicts
@@ -39,7 +40,7 @@ from calibrant.report.figures.score_map import HasMap
 from calibrant.report.page import Page, Report
 from calibrant.report.style import BEFORE_AFTER, drawn, show_number, show_share
 from calibrant.report.timeline import Timeline, Times, as_clock
-from calibrant.report.verdict import Evidence, Verdict, first_to_know, judge, waits_of, who_wins
+from calibrant.report.verdict import Evidence, Verdict, judge, who_wins
 from calibrant.report.watch_page import (
     BIAS,
     HEAD,
@@ -56,27 +57,28 @@ if TYPE_CHECKING:
 
 Panel: TypeAlias = Callable[["RecalibrationReport", Page], None]
 
-#: Name, attribute of a scorecard, what it is.
+#: Name, attribute of a scorecard, description.
 MEASURE_ROWS = (
-    ("Brier score", "brier", "squared error"),
-    ("log loss", "log_loss", "surprise, in nats"),
-    ("Cal1, sum", "cal1", "rounds by which counts differ"),
-    ("Cal2, sum", "cal2", "what calibration would save"),
+    ("Brier score", "brier", "mean squared error"),
+    ("log loss", "log_loss", "mean, in nats"),
+    ("Cal1, sum", "cal1", "absolute calibration error"),
+    ("Cal2, sum", "cal2", "squared calibration error"),
     ("ECE, 20 bins", "ece", "predicted against observed"),
     ("smECE", "smece", "the same, smoothed"),
 )
 READING = (
-    "Lower is better everywhere. Cal1 and Cal2 count exactly, without bins, and ask for "
-    "probabilities that repeat: scores with many distinct values are charged for noise, so "
-    "compare those by ECE and smECE."
+    "Lower is better for all measures. Cal1 and Cal2 are exact, without bins, and meant for "
+    "probabilities that repeat: they count the noise of scores with many distinct values as error, "
+    "so compare such scores by ECE and smECE."
 )
 ALARMS = (
-    "A monitor that may be looked at every round: while the probability of the event, given what "
-    "was known when it was predicted, is within 0.02 of the prediction, it raises a false alarm at "
-    "most once in 1,000,000 rounds. Where predictions are drawn, their mean is watched."
+    "The monitor may be looked at after every round: while the probability of the event, given "
+    "what was known when it was predicted, is within 0.02 of the prediction, it raises a false "
+    "alarm at most once in 1,000,000 rounds on average. If predictions are drawn at random, their "
+    "mean is monitored."
 )
 EPISODES_ON_PAGE = 20
-#: Plain refits: rows from one to the next, outcomes of each, how many at most, and rows at least.
+#: Plain refits: rows between refits, outcomes used by each, most refits, and least rows for any.
 REFITS: dict[str, Literal["isotonic", "sigmoid"]] = {
     "Platt refit": "sigmoid",
     "isotonic refit": "isotonic",
@@ -84,11 +86,11 @@ REFITS: dict[str, Literal["isotonic", "sigmoid"]] = {
 REFIT_EVERY, REFIT_WINDOW, MOST_REFITS, LEAST_TO_REFIT = 1_000, 10_000, 300, 500
 REFIT_HEAD = ["", "Brier score", "log loss", "ECE"]
 GROUPS_ON_PAGE = 40
-#: So many weights are shown, if they are not next to nothing.
+#: How many weights are shown, and the least weight that is.
 WEIGHTS_ON_PAGE, LEAST_WEIGHT = 5, 0.005
-#: Groups whose maps are drawn: more lines could not be told apart.
+#: Groups whose maps are drawn; more lines could not be told apart.
 GROUPS_IN_MAP = 4
-#: More windows than this would be a hatching; fewer than the second say nothing of time.
+#: More windows than this cannot be read; fewer than the second show nothing about time.
 MOST_WINDOWS, FEWEST_WINDOWS = 150, 4
 #: Keys in the table of the page.
 KEYS_ON_PAGE = 50
@@ -125,46 +127,45 @@ def recalibration(
     scores : array_like of shape (T,)
         The model's scores.
     calibrated : array_like of shape (T,)
-        What was predicted from them, in [0, 1].
+        The probabilities predicted from them, in [0, 1].
     outcomes : array_like of shape (T,)
-        What was observed, in [0, 1]; NaN where it is not known. Such rounds are counted and left
-        out.
+        The outcomes, in [0, 1]; NaN where unknown. Such rounds are counted and left out.
     times : array_like of shape (T,) or callable, optional
-        When the rounds were: dates, numbers or text, or a function of the position. Dates and
-        numbers stand on the axes of time too.
+        The times of the rounds: dates, numbers or text, or a function of the position. Dates and
+        numbers are also shown on time axes.
     available : array_like of shape (T,), optional
-        When each outcome became known, by the clock of `times`, missing for never: such rounds are
-        left out too. Then the report can say whether outcomes came too late.
+        When each outcome became known, on the clock of `times`, missing for never: such rounds are
+        also left out. The report then shows whether outcomes arrived too late.
     checks : sequence of Finding, optional
-        What `calibrant.checks.check_columns` found in the rows; looked for if not given. With a
+        What `calibrant.checks.check_columns` found in the rows; computed if not given. With a
         warning among them, the verdict is "doubtful".
     allow : str or sequence of str
         Checks to allow, by name (`docs/checks.md`).
     by : array_like of shape (T,), optional
         The group of each round, text or integers.
     kind : {"probability", "logit", "margin"}
-        What the scores are. Margins are no probabilities: they have no before.
+        The kind of the scores. Margins are not probabilities, so there is nothing to compare with.
     title : str
         The heading of the page.
     never : int, optional
-        Outcomes that were never learned; those that are not known, if not given.
+        The number of outcomes that were never learned; by default, of those that are unknown.
     made : mapping of str to str, optional
         How the probabilities were made, for the end of the page.
     window : int
-        Rounds of a window, of which the worst is shown.
+        The number of rounds in a window; the worst window is shown.
     recalibrator : Recalibrator, optional
-        The one that made `calibrated`: the page then shows what each score would become now.
+        The recalibrator that made `calibrated`: the page then shows its current map of scores.
     expected : array_like of shape (T,), optional
-        The mean of what might have been predicted, in [0, 1]: a monitor watches it in place of
-        `calibrated`, which is drawn from a grid.
+        The expected predictions, in [0, 1]: the monitor uses them instead of `calibrated`, which
+        are drawn from a grid.
     known : array_like of shape (T,), optional
-        When each outcome counted, in seconds or numbers by the clock of `times`, or in rounds
-        without one: by these a monitor judges what was known when a prediction was made. Those of
-        `available`, if not given.
+        When each outcome counted, in seconds or numbers on the clock of `times`, or in rounds
+        without one. The monitor judges each prediction by what was known when it was made.
+        `available` by default.
     decisions : Decisions, optional
-        What was acted on, for a section of its own.
+        The decisions, for their own section.
     assumed : str, optional
-        What was taken for granted of the rows, for the first sentence of the verdict.
+        What is assumed about the rows, for the first sentence of the verdict.
 
     Examples
     --------
@@ -188,6 +189,7 @@ def recalibration(
     if available is not None:
         later = as_clock(available, timeline.clock, len(observed))
         observed[np.isnan(later.ticks)] = np.nan
+    ticks = np.arange(float(len(observed))) if timeline.clock is None else timeline.clock.ticks
     since = None if later is None else later.ticks
     if known is not None:
         since = as_series(known, "known").astype(np.float64)
@@ -196,17 +198,19 @@ def recalibration(
     rows = np.flatnonzero(is_known)
     timeline = replace(timeline, rows=rows)
     if len(rows) == 0:
-        raise ValueError(f"outcomes must hold one that is known, got none in {len(observed)}")
+        raise ValueError(f"outcomes must not all be missing, got {len(observed)} missing ones")
     observed[~is_known] = 0.0  # so that a bad one is named by its own position
     observed = as_unit_series(observed, "outcomes")
     after = as_unit_series(calibrated, "calibrated")
+    before: Floats | None
     if kind == "probability":
-        given = as_unit_series(scores, "scores")
+        given = before = as_unit_series(scores, "scores")
     else:
         given = as_series(scores, "scores").astype(np.float64)
         if not np.isfinite(given).all():
             at = int(np.isfinite(given).argmin())
             raise ValueError(f"scores must be finite, got {float(given[at])!r} at position {at}")
+        before = as_probabilities(given, kind)
     check_same_length("scores", len(given), "outcomes", len(observed))
     check_same_length("calibrated", len(after), "outcomes", len(observed))
     means = after if expected is None else as_unit_series(expected, "expected")
@@ -218,7 +222,7 @@ def recalibration(
         groups = [check_id(groups[row], f"by at position {row}") for row in rows]
     waits = None
     if later is not None and timeline.clock is not None:
-        waits = waits_of(timeline.clock.ticks, later.ticks)[rows]
+        waits = Arrivals.at(timeline.clock.ticks, later.ticks).waits[rows]
     if checks is None:
         columns = Columns(
             np.where(is_known, observed, np.nan), given,
@@ -229,7 +233,7 @@ def recalibration(
             has_hold=getattr(recalibrator, "hold", None) is not None,
         )  # fmt: skip
         checks = check_columns(columns, allow)
-    before, after, observed = as_probabilities(given[rows], kind), after[rows], observed[rows]
+    before, after, observed = None if before is None else before[rows], after[rows], observed[rows]
     measures = BeforeAfter(window, has_raw=before is not None)
     measures.extend(before, after, observed, groups)
     predictions = {"calibrated": after}
@@ -241,17 +245,16 @@ def recalibration(
         assumed=assumed, predictions=predictions, outcomes=observed, timeline=timeline,
         scores=given,
         recalibrator=recalibrator, expected=means[rows], groups=groups,
-        known=None if since is None else since[rows],
+        arrivals=None if since is None else Arrivals.at(ticks[rows], since[rows]),
         decisions=None if decisions is None else decisions.of_rows(rows, observed, before),
     )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class RecalibrationReport(Report):
-    """What a recalibration changed, as `recalibration` finds it.
+    """What a recalibration changed, as returned by `recalibration`.
 
-    A run whose rows were too many to keep has `measures` alone, and none of what is listed below
-    `keys`.
+    If there were too many rows to keep, the attributes below `keys` are empty.
 
     Attributes
     ----------
@@ -266,30 +269,30 @@ class RecalibrationReport(Report):
     made : dict of str to str
         How the probabilities were made.
     kind : str
-        What the scores are.
+        The kind of the scores.
     checks : list of Finding
         What the checks of the rows found.
     recalibrator : Recalibrator or None
-        The one that made the probabilities.
+        The recalibrator that made the probabilities.
     keys : KeysWatched or None
-        Of a fleet, what its monitors found.
+        What the monitors of a fleet found.
     predictions : dict of str to array
-        The rounds whose outcomes are known: "raw", where scores are probabilities, "calibrated".
+        Predictions of the rounds with a known outcome: "raw", if the scores are probabilities, and
+        "calibrated".
     outcomes : array of float
         The outcomes of these rounds.
     timeline : Timeline
-        When these rounds were.
+        The times of these rounds.
     scores : array of float
         The model's scores, in all rounds.
     expected : array of float
-        In these rounds, the mean of what might have been predicted.
+        The expected predictions of these rounds.
     groups : list or None
         The group of each of these rounds.
-    known : array of float or None
-        When these outcomes counted, by the clock of the timeline; None if before the next
-        prediction.
+    arrivals : Arrivals or None
+        Which outcomes were known at each of these rounds; None if those of all earlier rounds.
     decisions : Decisions or None
-        What was acted on in these rounds.
+        The decisions in these rounds.
 
     Examples
     --------
@@ -298,7 +301,7 @@ class RecalibrationReport(Report):
     >>> report.measures.rounds, round(report.measures.calibrated.brier, 2)
     (2, 0.16)
     >>> report.findings[-1]
-    '1 outcome never arrived: those rows have a probability, but nothing was learned from them.'
+    '1 outcome never arrived: these rows have a probability, but nothing was learned from them.'
     """
 
     title: str
@@ -316,7 +319,7 @@ class RecalibrationReport(Report):
     scores: Floats = field(default_factory=lambda: np.empty(0))
     expected: Floats = field(default_factory=lambda: np.empty(0))
     groups: list[Id] | None = None
-    known: Floats | None = None
+    arrivals: Arrivals | None = None
     decisions: Decisions | None = None
 
     @classmethod
@@ -333,7 +336,7 @@ class RecalibrationReport(Report):
         assumed: str = "",
         **kept: Any,
     ) -> RecalibrationReport:
-        """Find what measures mean; `kept` are the attributes of a run whose rows were kept."""
+        """Return the report on measures; `kept` are the attributes of a run with its rows."""
         verdict, evidence = judge(measures), Evidence(measures, waits, checks)
         for diagnose in verdicts.CAUSES:
             cause = diagnose(evidence, verdict.word)
@@ -359,38 +362,34 @@ class RecalibrationReport(Report):
 
     @cached_property
     def watched(self) -> dict[str, WatchReport]:
-        """What a monitor finds in the raw scores, where they are probabilities, and after.
+        """What a monitor finds in the calibrated predictions, and in the scores if probabilities.
 
-        Each prediction is judged by what was known when it was made, with the tolerance and the
-        guarantee that `Monitor` has by default.
+        Each prediction is judged by what was known when it was made, with the default tolerance
+        and guarantee of `Monitor`.
         """
         of = {**self.predictions, "calibrated": self.expected} if self.predictions else {}
         most = len(set(self.groups or ()))
         return {
             name: watch_rounds(
                 p, self.outcomes, self.groups, self.timeline, Monitor(max_groups=most), name,
-                self.known,
+                self.arrivals,
             )
             for name, p in of.items()
         }  # fmt: skip
 
     @cached_property
-    def refits(self) -> dict[str, Scorecard]:
+    def refits(self) -> dict[str, Refit]:
         """What plain refits would have done on the same rows with the same lateness, by name.
 
         Platt's sigmoid and isotonic regression, on the last 10,000 outcomes that were known,
         refitted every 1,000 rows, or ten times in a shorter run. Empty for margins, and for a run
         whose rows were not kept or are too few.
         """
-        return {name: refit.card for name, refit in self._refits.items()}
-
-    @cached_property
-    def _refits(self) -> dict[str, Refit]:
         raw, rounds = self.predictions.get("raw"), len(self.outcomes)
         if raw is None or rounds < LEAST_TO_REFIT:
             return {}
-        learned_by = first_to_know(None if self.known is None else self.timeline.ticks, self.known,
-                                   rounds)  # fmt: skip
+        late = self.arrivals
+        learned_by = np.arange(1, rounds + 1) if late is None else late.after
         every = max(min(REFIT_EVERY, rounds // 10), rounds // MOST_REFITS)
         own = log_losses(self.predictions["calibrated"], self.outcomes)
         found = {}
@@ -405,19 +404,19 @@ class RecalibrationReport(Report):
 
     @property
     def refits_in_words(self) -> str:
-        """Who wins against plain refits, by the log loss; empty where none were made."""
-        if not self._refits:
+        """Which wins, calibrant or plain refits, by log loss; empty if there are no refits."""
+        if not self.refits:
             return ""
-        changes = {name: refit.change for name, refit in self._refits.items()}
+        changes = {name: refit.change for name, refit in self.refits.items()}
         return who_wins(changes, "two plain refits", "log loss")
 
     @cached_property
     def dispersion(self) -> float:
-        """How many times as much residuals vary as if outcomes were independent."""
-        if self.known is None or not self.predictions:
+        """The variance of residuals, relative to that of independent outcomes."""
+        if self.arrivals is None or not self.predictions:
             return 1.0
-        waits = waits_of(self.timeline.ticks, self.known)
-        return dispersion_of(self.predictions["calibrated"], self.outcomes, waits)
+        after = self.predictions["calibrated"]
+        return dispersion_of(after, self.outcomes, self.arrivals.waits)
 
     @cached_property
     def page(self) -> Page:
@@ -439,7 +438,7 @@ class RecalibrationReport(Report):
 
 
 class Refit(NamedTuple):
-    """A plain refit: its measures, and by how much calibrant's log loss is above its own."""
+    """A plain refit: its measures, and calibrant's log loss minus its own."""
 
     card: Scorecard
     change: Change
@@ -447,29 +446,29 @@ class Refit(NamedTuple):
 
 @dataclass(frozen=True)
 class KeysWatched:
-    """What the monitors of a fleet found: by column, and how many keys there are."""
+    """What the monitors of a fleet found, by column, and the number of keys."""
 
     monitors: Mapping[str, FleetMonitor]
     count: int
 
     def sentence(self, name: str) -> str:
-        """Return how many keys are miscalibrated in a column, and how sure that is."""
+        """Return how many keys are miscalibrated in a column, and how certain that is."""
         found = self.monitors[name]
         off, rounds = len(found.miscalibrated_keys()), found.rounds
         if off == 0:
             return (
-                f"None of {self.count:,} keys is miscalibrated, as far as {rounds:,} outcomes can "
-                "tell."
+                f"No miscalibration was detected in any of {self.count:,} keys after {rounds:,} "
+                "outcomes."
             )
         return (
             f"{off:,} of {self.count:,} keys {'is' if off == 1 else 'are'} miscalibrated by more "
-            f"than {found.tolerance:g}; the probability that any calibrated key has been listed so "
+            f"than {found.tolerance:g}. The probability that any calibrated key has been listed so "
             f"far is at most {found.false_alarm_probability:.2g}."
         )
 
 
 def key_rows(keys: Sequence[KeyMiscalibration]) -> list[list[str]]:
-    """Return miscalibrated keys as lines of a table, below `KEY_HEAD`."""
+    """Return miscalibrated keys as rows of a table with the head `KEY_HEAD`."""
     return [
         [str(each.key), f"{each.bias:+.3f}", f"{each.outcomes:,}", f"{each.evidence:.2f}"]
         for each in keys
@@ -483,7 +482,7 @@ def measures_panel(report: RecalibrationReport, page: Page) -> None:
     distinct = ", ".join([f"{count:,} {name}" for name, count in reversed(counts.items())])
     page.section("Before and after", READING)
     page.table(
-        ["", *both.columns, "what it is"],
+        ["", *both.columns, "description"],
         measure_rows(both),
         f"The {both.rounds:,} rounds with an outcome. Distinct probabilities: {distinct}.",
     )
@@ -492,17 +491,17 @@ def measures_panel(report: RecalibrationReport, page: Page) -> None:
 def refits_panel(report: RecalibrationReport, page: Page) -> None:
     """What plain refits would have done."""
     page.section(
-        "Beside plain refits",
-        "What a team would do without calibrant: a sigmoid (Platt) or an isotonic map, refitted "
-        "every 1,000 rows, or ten times in a shorter run, on the last 10,000 outcomes known by "
-        "then. Same rows, same lateness. A refit that predicts 0 or 1 and is wrong has an infinite "
-        "log loss; who wins is decided with no probability closer to 0 or 1 than 1e-15.",
+        "Compared with plain refits",
+        "The usual alternative: a sigmoid (Platt) or an isotonic map, refitted every 1,000 rows, "
+        "or ten times in a shorter run, on the last 10,000 outcomes known by then, with the same "
+        "rows and the same delays. A refit that predicts 0 or 1 and is wrong has an infinite log "
+        "loss; for the comparison, probabilities are clipped to [1e-15, 1 - 1e-15].",
     )
     page.table(REFIT_HEAD, refit_rows(report), report.refits_in_words)
 
 
 def decisions_panel(report: RecalibrationReport, page: Page) -> None:
-    """What was acted on."""
+    """The decisions, and what they caught and cost."""
     assert report.decisions is not None
     window = shown_window(report.measures.rounds, report.measures.window)
     report.decisions.draw(page, window, report.timeline.moments)
@@ -513,15 +512,15 @@ def reliability_panel(report: RecalibrationReport, page: Page) -> None:
     tables = report.measures.reliability
     is_crowded = {table.scheme for table in tables.values()} == {"mass"}
     bins = (
-        "Most probabilities here are alike, so each point stands for a tenth of the rounds, and "
-        "the axes are those of the log-odds; a point at the foot was never observed."
+        "Most probabilities are close together, so each point is a tenth of the rounds, on a "
+        "log-odds scale; in a point at the bottom, the event was never observed."
         if is_crowded
-        else "The strip below counts the rounds."
+        else "The strip below shows the number of rounds."
     )
     page.reliability(
         tables,
-        "Below the diagonal, predictions were too high; above it, too low. Bars are 95 % intervals "
-        f"that take rounds as independent. {bins}"
+        "Below the diagonal, predictions were too high; above it, too low. Bars are 95% intervals, "
+        f"with rounds treated as independent. {bins}"
         + (" Keys that are miscalibrated in opposite directions can cancel out here."
            if report.keys is not None else ""),
         looks=BEFORE_AFTER,
@@ -550,23 +549,23 @@ def time_panel(report: RecalibrationReport, page: Page) -> None:
     stretches = len(means.observed)
     page.section(
         "Through time",
-        f"Each {window:,} rounds by themselves. A pooled error can hide that a model is too high "
-        "in one season and too low in the next; this cannot. The band is what chance explains: "
-        "were the calibrated probabilities right, the mean outcome would lie inside it in 95 of "
+        f"Stretches of {window:,} rounds. A pooled error can hide that a model is too high in one "
+        "season and too low in the next; these figures cannot. The band is what chance explains: "
+        "if the calibrated probabilities were right, the mean outcome would lie inside it in 95 of "
         "100 stretches."
         + (
-            " Predictions that waited for their outcomes together may share a shock: their "
-            f"residuals vary {report.dispersion:.2g} times as much as those of independent "
-            "outcomes, and the band allows for it."
+            " Predictions that were pending at the same time may share a shock: the variance of "
+            f"their residuals is {report.dispersion:.2g} times that of independent outcomes, and "
+            "the band allows for this."
             if report.dispersion > 1.0
             else ""
         ),
     )
     page.wide_figure(
         means,
-        f"Mean prediction and mean outcome. In {outside:,} of {stretches:,} stretches the mean "
-        "outcome lies outside the band; chance alone would put about "
-        f"{0.05 * stretches:.0f} there.",
+        f"Mean prediction and mean outcome. In {outside:,} of {stretches:,} stretches, the mean "
+        "outcome lies outside the band; chance alone would explain about "
+        f"{0.05 * stretches:.0f}.",
         f"Mean prediction and mean outcome through time; {outside} of {stretches} outside the "
         "band.",
     )
@@ -581,8 +580,8 @@ def time_panel(report: RecalibrationReport, page: Page) -> None:
     page.wide_figure(
         errors,
         f"The calibration error (ECE): {'; '.join(worst)}. The calibrated probabilities are above "
-        f"the band in {above:,} of {stretches:,} stretches. No error is 0, because chance alone "
-        "leaves something in so few rounds.",
+        f"the band in {above:,} of {stretches:,} stretches. The error is never 0, because of "
+        "chance in so few rounds.",
         f"ECE through time: {'; '.join(worst)}.",
     )
 
@@ -600,12 +599,12 @@ def episodes_panel(report: RecalibrationReport, page: Page) -> None:
         page.table(
             ["", *HEAD],
             rows,
-            f"The episodes, of each the last {EPISODES_ON_PAGE}. {BIAS}",
+            f"Episodes, the last {EPISODES_ON_PAGE} of each. {BIAS}",
         )
 
 
 def map_panel(report: RecalibrationReport, page: Page) -> None:
-    """What each score would become now."""
+    """The current map from score to probability."""
     assert report.recalibrator is not None
     both = report.measures
     groups = [part.group for part in both.groups[:GROUPS_IN_MAP]]
@@ -622,24 +621,24 @@ def map_panel(report: RecalibrationReport, page: Page) -> None:
         spoken.append(f"{name}, {show_share(became[0])} and {show_share(became[1])}")
     page.section(
         "From score to probability, now",
-        "What each score would become after the last round."
+        "The probability that each score would get after the last round."
         + (
-            " On the dashed line a score is left as it is; above it the recalibrator raises it, "
-            "because the model is too low there, and below it lowers it."
+            " On the dashed line, a score is left unchanged. Above it, the recalibrator raises the "
+            "score, because the model is too low there; below it, the score is lowered."
             if is_probability
             else ""
         )
-        + " The shade holds nine scores in ten: outside it the map rests on few rounds."
+        + " Nine scores in ten lie in the shaded range; outside it, the map is based on few rounds."
         + (
-            f" The {len(groups)} largest groups are drawn, each with its own map."
+            f" The {len(groups)} largest groups are shown, each with its own map."
             if len(both.groups) > len(groups)
             else ""
         ),
     )
     page.figures(
         {f"The map from score to probability: {'; '.join(spoken)}.": drawn(now, 4.4, 4.6)},
-        f"The scores {show_share(low)} and {show_share(high)}, between which nine in ten lie, "
-        f"would become: {'; '.join(spoken)}.",
+        f"Nine scores in ten lie between {show_share(low)} and {show_share(high)}; these two would "
+        f"become: {'; '.join(spoken)}.",
     )
 
 
@@ -651,15 +650,15 @@ def weights_panel(report: RecalibrationReport, page: Page) -> None:
     shown = [each for each in weights[:WEIGHTS_ON_PAGE] if each.weight >= LEAST_WEIGHT]
     page.section(
         "What the probabilities are based on, now",
-        "Many recalibrations run side by side, and each weighs as much as the outcomes so far "
-        "speak for it. A fixed correction forgets nothing, a drift does; the last outcomes weigh "
-        "where one outcome says something about the next.",
+        "Many recalibrations run side by side, weighted by how well they predicted the outcomes so "
+        "far. A fixed correction uses all past outcomes equally, a drift mainly the recent ones; "
+        "the last outcomes have weight if one outcome helps to predict the next.",
     )
     page.table(
         ["", "weight"],
         [[each.words, f"{each.weight:.0%}"] for each in shown],
         f"After the last outcome: mostly {shown[0].words}."
-        + (" Groups have weights of their own." if report.measures.groups else ""),
+        + (" Groups have their own weights." if report.measures.groups else ""),
     )
 
 
@@ -670,18 +669,18 @@ def groups_panel(report: RecalibrationReport, page: Page) -> None:
     rest = len(both.groups) - len(rows)
     page.section(
         "By group",
-        "Each group by itself, the largest first. In a group with few rounds, errors are mostly "
-        "chance." + (f" The {rest:,} smallest groups are not shown." if rest else ""),
+        "Each group, the largest first. In a group with few rounds, errors are mostly chance."
+        + (f" The {rest:,} smallest groups are not shown." if rest else ""),
     )
     caption = "Brier score and ECE (20 bins) by group."
     if both.raw is not None:
         fell = [part for part in both.groups if part.raw and part.calibrated.brier < part.raw.brier]
-        caption += f" The Brier score is lower than before in {len(fell)} of {len(both.groups)}."
+        caption += f" The Brier score fell in {len(fell)} of {len(both.groups)} groups."
     page.table(head, rows, caption)
 
 
 def keys_panel(report: RecalibrationReport, page: Page) -> None:
-    """The keys of a fleet that are miscalibrated, and the episodes of all keys together."""
+    """The miscalibrated keys of a fleet, and the episodes over all keys."""
     assert report.keys is not None
     for name, found in report.keys.monitors.items():
         keys, episodes = found.miscalibrated_keys(), found.episodes
@@ -690,8 +689,8 @@ def keys_panel(report: RecalibrationReport, page: Page) -> None:
             f"Miscalibrated keys: {name}",
             [
                 sentence,
-                f"{BIAS} It is the mean of the key's last outcomes, as many as stand beside it.",
-                "Evidence: from 1 on a key is listed. Keys with the most of it come first.",
+                f"{BIAS} It is the mean over the given number of the key's last outcomes.",
+                "A key is listed once its evidence reaches 1. Keys with most evidence come first.",
             ]
             if keys
             else sentence,
@@ -756,7 +755,8 @@ def measure_rows(both: BeforeAfter) -> list[list[str]]:
 
 def refit_rows(report: RecalibrationReport) -> list[list[str]]:
     """Return the scores, the calibrated probabilities and plain refits as lines of a table."""
-    cards = {**report.measures.columns, **report.refits}
+    refits = {name: refit.card for name, refit in report.refits.items()}
+    cards = {**report.measures.columns, **refits}
     return [
         [name, *[show_number(value, fine=True) for value in (card.brier, card.log_loss, card.ece)]]
         for name, card in cards.items()

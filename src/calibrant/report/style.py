@@ -27,11 +27,12 @@ class Series(NamedTuple):
     color: str
     dashes: str | tuple[int, tuple[int, ...]]
     marker: str
+    fill: str = PAPER  # of a marker: only those of the first series are filled, also in grey
 
 
 #: By position; after seven they repeat.
 SERIES = (
-    Series("#0072b2", "-", "o"),
+    Series("#0072b2", "-", "o", "#0072b2"),
     Series("#d55e00", (0, (5, 2)), "s"),
     Series("#009e73", (0, (1, 1)), "^"),
     Series("#cc79a7", (0, (5, 1, 1, 1)), "D"),

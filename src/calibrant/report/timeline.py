@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, as_listed, check_same_length
+from calibrant._checks import as_listed, check_same_length
 from calibrant.measures.distinct import Indices
 from calibrant.tables import Cells, InputError
 from calibrant.tables.cells import Clock
@@ -51,9 +51,7 @@ class Timeline:
     @classmethod
     def from_times(cls, times: Times, rows: Indices, rounds: int) -> Timeline:
         """Make sense of what was given as the times of all `rounds`."""
-        if times is None:
-            return cls(rows)
-        if isinstance(times, Clock):
+        if times is None or isinstance(times, Clock):
             return cls(rows, times)
         if callable(times):
             return cls(rows, call=times)
@@ -75,14 +73,6 @@ class Timeline:
             return self.clock.shown(row)
         moment = datetime.fromtimestamp(float(self.clock.ticks[row]), UTC)
         return moment.strftime(self._form)
-
-    @property
-    def ticks(self) -> Floats:
-        """When each round was, as numbers of the clock; its position without one."""
-        assert self.rows is not None
-        if self.clock is None:
-            return self.rows.astype(np.float64)
-        return np.asarray(self.clock.ticks[self.rows])
 
     @cached_property
     def _form(self) -> str:
@@ -106,7 +96,7 @@ class Timeline:
         """Each round's place on an axis of time; None where only its number says when it was."""
         if self.clock is None:
             return None
-        ticks: Floats = self.clock.ticks if self.rows is None else self.clock.ticks[self.rows]
+        ticks = self.clock.ticks if self.rows is None else self.clock.ticks[self.rows]
         if np.isnan(ticks).any() or (np.diff(ticks) < 0.0).any():
             return None
         return ticks.astype("datetime64[s]") if self.has_dates else ticks

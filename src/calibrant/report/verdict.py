@@ -1,9 +1,9 @@
 """Better, no different or worse: what a recalibration did to the losses, and the likely cause.
 
-`judge` decides by the losses. A diagnosis of why is a function of the `Evidence` and of the word
-found so far; it returns a `Cause`, or None where it sees nothing. `CAUSES` says in which order they
-are asked, and the first that answers is believed: its sentence stands beside the verdict and, if it
-names a word of its own, the verdict becomes that word.
+`judge` decides by the losses. A diagnosis is a function of the `Evidence` and of the word found so
+far, which returns a `Cause`, or None if it finds nothing. `CAUSES` lists the diagnoses in order of
+precedence. The sentence of the first cause found is shown beside the verdict; if the cause has a
+word, it replaces that of the verdict.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from calibrant.report.before_after import BeforeAfter
 
 Word: TypeAlias = Literal["better", "no different", "worse", "cannot tell", "doubtful"]
-#: A loss that rose by less than this share of itself is not called worse: learning has a price,
-#: below half of this in 1,000 rounds whose scores were right, and falling with their number.
+#: A loss that rose by less than this share is not called worse: learning has a cost, below half of
+#: this in 1,000 rounds whose scores were right, which falls with the number of rounds.
 TOLERANCE = 0.01
-#: Outcomes of either kind below which the interval of a loss is not to be trusted.
+#: With fewer outcomes of either kind, the interval of a loss cannot be trusted.
 FEW_EVENTS = 10
-#: Beyond so many times the rounds there are, it is not estimated how many more it takes.
+#: The number of rounds still needed is estimated up to this multiple of the rounds there are.
 MOST_MORE = 20
-#: Outcomes that are learned at least so many rounds later, in the median, are called late.
+#: Outcomes are called late if their median delay is at least this many rounds.
 LATE = 10
 SCHEMES: tuple[Scheme, ...] = ("width", "mass")
-#: Chance puts 1 stretch in 40 on either side; this many are more.
+#: Chance puts 1 stretch in 40 beyond either limit; this share is more than chance.
 BY_TURNS = 0.1
 #: With fewer outcomes of a kind, a real change can hide in chance.
 SCARCE = 100
@@ -47,13 +47,13 @@ class Verdict:
     """Whether recalibrated probabilities are better than the scores they were made from.
 
     Two losses are compared round by round, Brier score and log loss, each with an interval that
-    allows for neighbours being alike; together the two intervals hold at 95 %. *Better*: one loss
-    fell beyond chance and the other did not get worse. *Worse*: one rose, beyond chance, by more
-    than 1 % and the other did not fall. *No different*: neither. *Cannot tell*: fewer than 200
-    rounds, fewer than ten outcomes of a kind, losses that contradict each other, stretches that
-    depend on each other too much to tell the change from chance yet, or no before. *Doubtful*: a
-    check of the rows has a warning, so that the losses cannot be believed, whatever they did;
-    `docs/checks.md` has them.
+    allows for correlation between neighbouring rounds; together the two intervals hold at 95%.
+    *Better*: one loss fell beyond chance, and the other did not get worse. *Worse*: one loss rose
+    beyond chance by more than 1%, and the other did not fall. *No different*: neither. *Cannot
+    tell*: fewer than 200 rounds, fewer than ten outcomes of a kind, losses that contradict each
+    other, rounds too correlated to tell the change from chance yet, or no raw probabilities to
+    compare with. *Doubtful*: a check of the rows has a warning, so the losses cannot be trusted;
+    see `docs/checks.md`.
 
     Attributes
     ----------
@@ -62,20 +62,20 @@ class Verdict:
     size : str
         By how much, in a sentence.
     cause : str
-        The likely cause, in a sentence; empty where the rounds show none.
+        The likely cause, in a sentence; empty if none was found.
     is_turned : bool
-        Whether the cause, and not the losses alone, decided the word.
+        Whether the cause changed the word that the losses gave.
     assumed : str
-        What was taken for granted of the rows, in a sentence that is said first; empty if nothing.
+        What was assumed about the rows, in a sentence shown first; empty if nothing.
 
     Examples
     --------
     >>> from calibrant.report import recalibration
     >>> verdict = recalibration([0.9] * 400, [0.5] * 400, [1, 0] * 200).verdict
     >>> verdict.word, verdict.cause
-    ('better', 'The scores were 0.900 on average where 0.500 was observed.')
+    ('better', 'The scores were 0.900 on average, but 0.500 was observed.')
     >>> print(verdict.size)
-    The probabilities became better: the Brier score fell from 0.4100 to 0.2500, by 39.0 % ...
+    The probabilities became better: the Brier score fell from 0.4100 to 0.2500, by 39.0% ...
     """
 
     word: Word
@@ -86,21 +86,21 @@ class Verdict:
 
     @property
     def sentences(self) -> list[str]:
-        """What was assumed, then size and cause; the cause first where it decided."""
+        """What was assumed, then size and cause; the cause first if it changed the word."""
         told = [self.cause, self.size] if self.is_turned else [self.size, self.cause]
         told = [self.assumed, *told]
         return [sentence for sentence in told if sentence]
 
 
 def judge(both: BeforeAfter) -> Verdict:
-    """Return the verdict on two columns of probabilities; its cause is found elsewhere."""
+    """Return the verdict on two columns of probabilities, without a cause."""
     before, after = both.raw, both.calibrated
     changes = both.changes
     if before is None or changes is None:
         return Verdict(
             "cannot tell",
-            "The scores are margins, not probabilities, so there is no before to compare with. "
-            f"Calibrated, they have an ECE of {show_share(after.ece)}.",
+            "The scores are margins, not probabilities, so there is nothing to compare with. "
+            f"The calibrated probabilities have an ECE of {show_share(after.ece)}.",
         )
     losses = [
         Loss("Brier score", before.brier, after.brier, changes[0]),
@@ -151,23 +151,23 @@ class Loss:
 
     @property
     def move(self) -> Literal["better", "same", "worse"]:
-        """Which way it moved, beyond chance and by enough to count."""
+        """The direction of the change, if it is beyond chance and large enough to count."""
         if self.change.high < 0.0:
             return "better"
         return "worse" if self.change.low > TOLERANCE * self.before else "same"
 
     @property
     def times_in_words(self) -> str:
-        """How many times its size a loss became, where that is striking."""
+        """The ratio of the loss to its former value, if it is large."""
         times = self.after / self.before if self.before else math.inf
         return f", {times:.1f} times what it was" if 1.5 <= times < math.inf else ""
 
     @property
     def in_words(self) -> str:
-        """How it moved, and from where to where."""
+        """The change, with the values before and after."""
         fell = self.change.mean < 0.0
         share = 100.0 * abs(self.change.mean) / self.before if self.before else math.inf
-        by = self.times_in_words or (f", by {share:.1f} %" if 0.0 < share < math.inf else "")
+        by = self.times_in_words or (f", by {share:.1f}%" if 0.0 < share < math.inf else "")
         return (
             f"the {self.name} {'fell' if fell else 'rose'} from {show_share(self.before, 4)} to "
             f"{show_share(self.after, 4)}{by}"
@@ -175,13 +175,12 @@ class Loss:
 
     @property
     def unmoved(self) -> str:
-        """That it did not move by enough to count, with the interval."""
+        """A sentence on a change that is too small to count, with the interval."""
         if self.change.low > 0.0:
             return (
                 f"The {self.name} rose from {show_share(self.before, 4)} to "
-                f"{show_share(self.after, 4)}: more than chance, but not "
-                f"surely by more than the {100 * TOLERANCE:g} % that would count as worse "
-                f"({self.interval})."
+                f"{show_share(self.after, 4)}: beyond chance, but not clearly by more than the "
+                f"{100 * TOLERANCE:g}% that would count as worse ({self.interval})."
             )
         return (
             f"The {self.name} did not change beyond chance: {show_share(self.before, 4)} became "
@@ -189,7 +188,7 @@ class Loss:
         )
 
     def unsettled(self, rounds: int) -> str:
-        """That so many rounds cannot say how it moved, and about how many more it takes."""
+        """A sentence on a change that cannot be told from chance yet, and the rounds needed."""
         needed = rounds * (self.change.rounds_needed - 1.0)
         more = f"about {rounded(needed):,} more outcomes" if needed < MOST_MORE * rounds else (
             f"more than {MOST_MORE} times as many outcomes"
@@ -197,9 +196,8 @@ class Loss:
         return (
             f"It is too early to tell whether the {self.name} changed: "
             f"{show_share(self.before, 4)} became {show_share(self.after, 4)}"
-            f"{self.times_in_words} ({self.interval}). Good and bad stretches follow each other, "
-            f"so that {rounds:,} rounds say little; at this rate it takes {more} to "
-            "tell."
+            f"{self.times_in_words} ({self.interval}). The change differs from stretch to stretch, "
+            f"so {rounds:,} rounds are not enough evidence; at this rate, it takes {more} to tell."
         )
 
     @property
@@ -209,39 +207,39 @@ class Loss:
             f"{'-' if value < 0 else '+'}{show_share(abs(value), 4)}"
             for value in (self.change.mean, self.change.low, self.change.high)
         )
-        return f"{mean}, 95 % interval {low} to {high}"
+        return f"{mean}, 95% interval {low} to {high}"
 
 
 def who_wins(changes: Mapping[str, Change], of: str, loss: str) -> str:
-    """Say who wins: calibrant, or the best of others, or neither beyond chance.
+    """Return which wins: calibrant, or the best of the others, or neither beyond chance.
 
-    `changes` are of calibrant's loss against each of the others: negative where its own is lower.
+    `changes` are calibrant's loss minus that of each of the others: negative if its own is lower.
 
     Examples
     --------
     >>> from calibrant.measures import Change
-    >>> who_wins({"TOPS": Change(-0.02, -0.03, -0.01)}, "one rival", "log loss")[-45:]
-    '(95 % interval 0.01 to 0.03): calibrant wins.'
+    >>> who_wins({"TOPS": Change(-0.02, -0.03, -0.01)}, "one rival", "log loss")[-44:]
+    '(95% interval 0.01 to 0.03): calibrant wins.'
     """
     best = max(changes, key=lambda name: changes[name].mean)
     change, name = changes[best], f"the {best}" if best.endswith("refit") else best
     start = f"Of {of} on the same rows, {name} has the lowest {loss}; calibrant's"
     if math.isnan(change.low):
-        return f"{start} differs from it by {change.mean:+.3g}, in too few rows to say who wins."
+        return f"{start} differs from it by {change.mean:+.3g}: too few rows to tell which wins."
     if change.low <= 0.0 <= change.high:
         return (
-            f"{start} differs from it by {change.mean:+.3g}, which is within chance (95 % "
+            f"{start} differs from it by {change.mean:+.3g}, which is within chance (95% "
             f"interval {change.low:+.3g} to {change.high:+.3g}): no clear winner."
         )
     low, high = sorted([abs(change.low), abs(change.high)])
     return (
-        f"{start} is {'lower' if change.mean < 0.0 else 'higher'} by {abs(change.mean):.3g} (95 % "
+        f"{start} is {'lower' if change.mean < 0.0 else 'higher'} by {abs(change.mean):.3g} (95% "
         f"interval {low:.3g} to {high:.3g}): {'calibrant' if change.mean < 0.0 else name} wins."
     )
 
 
 def rounded(count: float) -> int:
-    """Return a count with one digit that counts, or two: it is only an estimate.
+    """Return a count rounded up to two significant digits, as it is only an estimate.
 
     Examples
     --------
@@ -257,7 +255,7 @@ def rounded(count: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What a cause can be seen from.
+    """What the causes are derived from.
 
     Attributes
     ----------
@@ -265,7 +263,7 @@ class Evidence:
         The measures before and after.
     waits : array of float or None
         How many other rounds were predicted before each outcome was learned; infinite for one
-        that was not learned before the last prediction. None where nothing is said of it.
+        that was not learned before the last prediction. None if unknown.
     checks : sequence of Finding
         What the checks of the rows found.
     """
@@ -277,7 +275,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Cause:
-    """A likely cause, in a sentence; `word` is the verdict it leads to, None for the one found."""
+    """A likely cause, in a sentence; `word` replaces that of the verdict, unless it is None."""
 
     sentence: str
     word: Word | None = None
@@ -287,13 +285,13 @@ Diagnosis: TypeAlias = Callable[[Evidence, Word], Cause | None]
 
 
 def doubtful(evidence: Evidence, word: Word) -> Cause | None:
-    """Rows that a check warns of: what was measured on them cannot be believed."""
+    """Rows with a warning of a check: measures on them cannot be trusted."""
     warnings = [finding.message for finding in evidence.checks if finding.is_open]
     return Cause(" ".join(warnings), None if word == "worse" else "doubtful") if warnings else None
 
 
 def too_few(evidence: Evidence, word: Word) -> Cause | None:
-    """Few rounds, or few of what is rare: no interval can be narrow."""
+    """Few rounds, or few outcomes of the rarer kind: no interval can be narrow."""
     both = evidence.both
     mean = both.calibrated.mean_outcome
     events = both.rounds * min(mean, 1.0 - mean)
@@ -304,14 +302,16 @@ def too_few(evidence: Evidence, word: Word) -> Cause | None:
     if word == "no different":
         if _is_calibrated(evidence):
             return None
-        more = "a change of the size that calibration makes can hide in so few"
+        more = "so few may not show a change of the size that calibration makes"
     elif both.rounds >= 200 and events >= FEW_EVENTS:
         return None  # there are enough: the losses contradict each other
-    return Cause(f"There are {both.rounds:,} outcomes, {events:,.0f} of them {rare}: {more}.")
+    return Cause(
+        f"There are only {both.rounds:,} outcomes, of which {events:,.0f} are {rare}: {more}."
+    )
 
 
 def outcomes_late(evidence: Evidence, word: Word) -> Cause | None:
-    """Outcomes that come late: what was learned describes the world of some time ago."""
+    """Late outcomes: what was learned describes the past."""
     waits = evidence.waits
     if waits is None or word == "better" or np.median(waits) < LATE:
         return None
@@ -319,8 +319,8 @@ def outcomes_late(evidence: Evidence, word: Word) -> Cause | None:
         return None
     typical = _later(float(np.median(waits)))
     return Cause(
-        f"Outcomes come late: a typical one {typical}. By then the scores may have become wrong in "
-        "another way."
+        f"Outcomes arrive late: a typical one {typical}. By then, the scores may be miscalibrated "
+        "in a different way."
     )
 
 
@@ -332,13 +332,13 @@ def already_calibrated(evidence: Evidence, word: Word) -> Cause | None:
     table = raw.distinct()
     limit = chance_ece(table.prediction, table.count, at_most=True)
     return Cause(
-        f"The scores were calibrated already: they had an ECE of {show_share(raw.ece)}, "
+        f"The scores were already calibrated: their ECE was {show_share(raw.ece)}, "
         f"and chance alone leaves up to {show_share(limit)}."
     )
 
 
 def wrong_mean(evidence: Evidence, word: Word) -> Cause | None:
-    """Probabilities whose mean is wrong: the scores' if they got better, else the calibrated."""
+    """A wrong mean: of the scores if the losses fell, of the calibrated probabilities if not."""
     name = {"better": "raw", "worse": "calibrated"}.get(word)
     card, changes = evidence.both.columns.get(name or ""), evidence.both.changes
     if card is None or changes is None:
@@ -350,12 +350,12 @@ def wrong_mean(evidence: Evidence, word: Word) -> Cause | None:
         return None
     who = "The scores" if name == "raw" else "The calibrated probabilities"
     return Cause(
-        f"{who} were {show_share(mean)} on average where {show_share(observed)} was observed."
+        f"{who} were {show_share(mean)} on average, but {show_share(observed)} was observed."
     )
 
 
 def wrong_by_turns(evidence: Evidence, word: Word) -> Cause | None:
-    """Scores that are too high in some stretches and too low in others: the world moves."""
+    """Scores that are too high in some stretches and too low in others: the world changes."""
     raw, window = evidence.both.raw, evidence.both.window
     stretches = 0 if raw is None else raw.rounds // window
     if word != "better" or raw is None or stretches == 0:
@@ -367,22 +367,23 @@ def wrong_by_turns(evidence: Evidence, word: Word) -> Cause | None:
     if min(high, low) <= BY_TURNS * stretches:
         return None
     return Cause(
-        f"The scores were wrong by turns: of {stretches:,} stretches of {window:,} rounds, they "
-        f"were too high in {high:,} and too low in {low:,}, by more than chance explains."
+        f"The scores were wrong in both directions: of {stretches:,} stretches of {window:,} "
+        f"rounds, they were too high in {high:,} and too low in {low:,} by more than chance "
+        "explains."
     )
 
 
 def wrong_at_some_scores(evidence: Evidence, word: Word) -> Cause | None:
-    """Scores that are about right in the mean and wrong at many of their values."""
+    """Scores whose mean is about right, but that are wrong at many of their values."""
     if evidence.both.raw is None or word != "better" or _is_calibrated(evidence):
         return None
     return Cause(
-        "The scores were nearly right in the mean of all rounds, but not at each of their values "
-        "or not in each group: see observed against predicted."
+        "The scores were nearly right on average, but not at some of their values or in some "
+        "groups: see observed against predicted."
     )
 
 
-#: In the order in which they are asked.
+#: In order of precedence.
 CAUSES: tuple[Diagnosis, ...] = (
     doubtful,
     too_few,
@@ -394,46 +395,13 @@ CAUSES: tuple[Diagnosis, ...] = (
 )
 
 
-def waits_of(made: Floats, known: Floats) -> Floats:
-    """Return for each row how many others were predicted before its outcome was learned.
-
-    `made` says when rows were predicted, and never falls; `known` when their outcomes became known,
-    NaN for never. Infinite where that was not before the last prediction.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> waits_of(np.array([1.0, 2.0, 3.0, 4.0]), np.array([4.0, 3.0, 5.0, np.nan]))
-    array([inf,  1., inf, inf])
-    """
-    learned_by = np.searchsorted(made, known, side="right")  # an outcome is learned by later rows
-    return np.where(learned_by < len(made), learned_by - np.arange(len(made)) - 1.0, np.inf)
-
-
-def first_to_know(made: Floats | None, known: Floats | None, rounds: int) -> Floats:
-    """Return the first row that may know each outcome; infinite for one that is never known.
-
-    `made` and `known` are as in `waits_of`; without `known`, the next row knows it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> first_to_know(np.array([1.0, 2.0, 3.0]), np.array([2.0, 9.0, np.nan]), 3)
-    array([ 2.,  3., inf])
-    """
-    if known is None:
-        return np.arange(1.0, rounds + 1.0)
-    rows = np.arange(float(rounds)) if made is None else made
-    return np.where(np.isnan(known), np.inf, np.searchsorted(rows, known, side="right"))
-
-
 def _is_calibrated(evidence: Evidence) -> bool:
-    """Whether the scores' error is within what chance alone leaves."""
+    """Return whether the error of the scores is within what chance alone leaves."""
     raw = evidence.both.raw
     if raw is None:
         return False
     table = raw.distinct()
-    # Bins of equal width may hold all rare events in one; those of equal mass look closer.
+    # All rare events may fall into one bin of equal width; bins of equal mass resolve them.
     return all(
         raw.reliability(20, scheme=scheme).ece
         <= chance_ece(table.prediction, table.count, scheme=scheme, at_most=True)
@@ -443,5 +411,5 @@ def _is_calibrated(evidence: Evidence) -> bool:
 
 def _later(wait: float) -> str:
     if np.isinf(wait):
-        return "comes only after the last prediction"
-    return f"comes {wait:,.0f} rounds later" if wait else "comes at once"
+        return "arrives only after the last prediction"
+    return f"arrives {wait:,.0f} rounds later" if wait else "arrives at once"

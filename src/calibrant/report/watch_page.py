@@ -13,6 +13,7 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id, as_rounds, as_series
 from calibrant.measures import Scorecard
 from calibrant.monitor import Episode, Monitor
+from calibrant.monitor.monitor import Arrivals
 from calibrant.report.figures.evidence_through_time import EvidenceThroughTime
 from calibrant.report.page import Page, Report
 from calibrant.report.style import SERIES
@@ -27,8 +28,8 @@ HOW_TO_READ = (
     "calibrated it grows by at most 1 a round on average. At the dashed line the monitor raises an "
     "alarm; then it watches for the end."
 )
-HEAD = ["onset", "alarm", "recovered", "where", "bias", "95 % interval"]
-BIAS = "Bias: observed less predicted, so above 0 predictions were too low."
+HEAD = ["onset", "alarm", "recovered", "where", "bias", "95% interval"]
+BIAS = "Bias: observed minus predicted; where it is positive, predictions were too low."
 JUDGED_BY = (
     "Each prediction is judged by what was known when it was made: a shock that predictions share "
     "while they wait for their outcomes is no evidence against them."
@@ -81,7 +82,7 @@ def watching(
     """
     rounds = len(as_series(outcomes, "outcomes"))
     timeline = Timeline.from_times(times, np.arange(rounds), rounds)
-    known = None
+    known, made = None, np.empty(0) if timeline.clock is None else timeline.clock.ticks
     if available is not None:
         known = as_clock(available, timeline.clock, rounds).ticks
     if (due is None) != (silence is None):
@@ -90,15 +91,16 @@ def watching(
         if silence not in (0, 1):
             raise ValueError(f"silence must be 0 or 1, got {silence!r}")
         dues = as_clock(due, timeline.clock, rounds, "due").ticks
-        outcomes, known = with_silence(outcomes, timeline.ticks, known, dues, float(silence or 0))
+        outcomes, known = with_silence(outcomes, made, known, dues, float(silence or 0))
     never = np.zeros(rounds, dtype=np.bool_)
     if known is not None:
         never = np.isnan(known) | np.isnan(as_series(outcomes, "outcomes").astype(np.float64))
         known = np.where(never, np.nan, known)
     p, y = as_rounds(predictions, np.where(never, 0.0, outcomes), mean=True)
     y = np.where(never, np.nan, y)
+    arrivals = None if known is None else Arrivals.at(made, known)
     monitor = Monitor(every, tolerance=tolerance)
-    return watch_rounds(p, y, by, timeline, monitor, title, known)
+    return watch_rounds(p, y, by, timeline, monitor, title, arrivals)
 
 
 def with_silence(
@@ -118,19 +120,28 @@ def watch_rounds(
     timeline: Timeline,
     monitor: Monitor,
     title: str,
-    known: Floats | None = None,
-    made: Floats | None = None,
+    arrivals: Arrivals | None = None,
 ) -> WatchReport:
-    """Let a monitor watch rounds, and return what it found.
+    """Let a new monitor watch rounds, and return what it found.
 
-    `known` says when outcomes became known, by the clock of the timeline or of `made`; without it,
-    each before the next prediction was made.
+    `arrivals` say when outcomes became known; without them, each before the next prediction.
     """
-    if known is not None and made is None:
-        made = timeline.ticks
-    trace = monitor.trace(p, y, by, made, known)
-    is_late = made is not None and bool((np.r_[made[1:], np.inf] <= known).any())
-    return WatchReport(title, monitor, trace, p, y, timeline, is_late)
+    is_late = arrivals is not None and bool(
+        (arrivals.after[arrivals.order] > arrivals.order + 1).any()
+    )
+    trace = np.empty(len(p))
+    episodes = monitor.run(p, y, by, available=arrivals, evidence=trace)
+    if timeline.clock is not None or timeline.call is not None:
+        name, last = timeline.name, len(p) - 1
+        episodes = [
+            replace(
+                each, onset_at=name(min(each.onset, last)), alarm_at=name(min(each.alarm, last)),
+                end_at=None if each.end is None else name(min(each.end, last)),
+                recovered_at=None if each.recovered is None else name(min(each.recovered, last)),
+            )
+            for each in episodes
+        ]  # fmt: skip
+    return WatchReport(title, monitor, episodes, trace, p, y, timeline, is_late)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +154,8 @@ class WatchReport(Report):
         The heading of the page.
     monitor : Monitor
         The monitor after the last round.
+    episodes : list of Episode
+        The episodes, the oldest first, with their times where these are known.
     trace : array of float
         The evidence after each round, as a share of what rings.
     predictions, outcomes : array of float
@@ -162,39 +175,26 @@ class WatchReport(Report):
 
     title: str
     monitor: Monitor
+    episodes: list[Episode]
     trace: Floats
     predictions: Floats
     outcomes: Floats
     timeline: Timeline
     is_late: bool = False
 
-    @cached_property
-    def episodes(self) -> list[Episode]:
-        """The episodes, the oldest first, with their times where these are known."""
-        if self.timeline.clock is None and self.timeline.call is None:
-            return self.monitor.episodes
-        return [
-            replace(
-                each, onset_at=self.when(each.onset), alarm_at=self.when(each.alarm),
-                end_at=None if each.end is None else self.when(each.end),
-                recovered_at=None if each.recovered is None else self.when(each.recovered),
-            )
-            for each in self.monitor.episodes
-        ]  # fmt: skip
-
     @property
     def sentence(self) -> str:
         """What was found, in one sentence, and how likely a false alarm was."""
         rounds, found, monitor = len(self.predictions), len(self.episodes), self.monitor
         bound = rounds / monitor.every if monitor.alpha is None else monitor.alpha
-        chance = f"Probability of any false alarm in this run: at most {100 * bound:.2g} %."
+        chance = f"Probability of any false alarm in this run: at most {100 * bound:.2g}%."
         if bound >= 1:
             several = f"at most {bound:.2g} false alarms are to be expected in so many rounds"
             chance = f"Were all predictions calibrated, {several}."
         if not found and self.is_late:
             return (
                 f"No alarm in {rounds:,} rounds: nothing that was known when they were predicted "
-                f"spoke against the predictions. {chance}"
+                f"was evidence against the predictions. {chance}"
             )
         if not found:
             return (

@@ -81,12 +81,12 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterato
 
 
 @contextmanager
-def kept_alone(path: str | os.PathLike[str] | None) -> Iterator[None]:
+def kept_alone(path: str | os.PathLike[str]) -> Iterator[None]:
     """Keep a file, whether or not it is there yet, from other processes that ask for it this way.
 
     They are refused meanwhile. A hidden file beside it is locked, and goes in the end.
     """
-    if path is None or fcntl is None:
+    if fcntl is None:
         yield
         return
     final = os.path.realpath(path)
@@ -156,13 +156,20 @@ def save_bytes(path: str | os.PathLike[str], blob: bytes) -> None:
         file.write(blob)
 
 
-def load_bytes(path: str | os.PathLike[str], read: Callable[[bytes], T]) -> T:
-    """Return what `read` makes of the bytes in a file; its errors name the file."""
+def load_bytes(path: str | os.PathLike[str], read: Callable[[bytes], T], magic: bytes) -> T:
+    """Return what `read` makes of the bytes in a file; its errors name the file.
+
+    No more is read of a file that does not begin with `magic`: it may have no end.
+    """
     from pathlib import Path  # noqa: PLC0415 - slow to import
 
     source = os.fspath(path)
     try:
-        return read(Path(path).read_bytes())
+        with Path(path).open("rb") as file:
+            blob = file.read(len(magic))
+            if blob == magic:
+                blob += file.read()
+        return read(blob)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", source=source) from None
     except ValueError as error:

@@ -1,13 +1,12 @@
 """The cells of a column: as numbers, as probabilities, as plain values, or as a clock.
 
 A column is a list of cells that were text (CSV) or JSON, an array, or a series of a data frame.
-This is the only place that knows which words mean that a value is missing, how a number is written,
-and which words are true and false.
+Only this module defines which words mean that a value is missing, how a number is written, and
+which words stand for true and false.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 import sys
@@ -45,7 +44,7 @@ WORDS = {
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 DECIMAL_COMMA = re.compile(r"[+-]?([0-9]+,[0-9]*|,[0-9]+)([eE][+-]?[0-9]+)?")
 #: What to do about scores and predictions from 0 to 100.
-PERCENTS = "divide percents by 100"
+PERCENTS = "divide percentages by 100"
 THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}([.,'\s][0-9]{3})+([.,][0-9]+)?")
 
 #: Reads one cell, given what its numbers have before their decimals: "." or ",".
@@ -53,7 +52,7 @@ NumberOf: TypeAlias = Callable[[object, str], float]
 
 _MINUTES = "0000-00-00T00:00"
 _TIMES = (_MINUTES, f"{_MINUTES}:00", f"{_MINUTES}:00.000", f"{_MINUTES}:00.000000")
-#: The usual ways, with 0 for any digit. A cell's length tells which of them it may be.
+#: The usual forms, with 0 for any digit. A cell's length shows which of them it may be.
 FORMS = {
     len(time + zone): (time, zone)
     for time, zone in (
@@ -73,12 +72,12 @@ EXACT = 2**53
 
 
 def is_empty(cell: object) -> bool:
-    """Return whether a cell holds nothing at all. A name may be NA; it may not be empty."""
+    """Return whether a cell is empty. A name may be NA, but not empty."""
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
 def is_missing(cell: object) -> bool:
-    """Return whether a cell that should hold a value says that it has none."""
+    """Return whether a cell has no value: it is empty, or a word such as NA."""
     return cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING)
 
 
@@ -160,7 +159,7 @@ def _refusal(cell: object, allowed: str) -> InputError:
         elif DECIMAL_COMMA.fullmatch(text):
             cure = "; decimal commas need columns separated by ';', a tab or '|'"
         elif text.endswith("%"):
-            cure = "; write 0.25 for 25 %"
+            cure = "; write 0.25 for 25%"
     return InputError(f"got {_shown(cell)}, must be {allowed}{cure}", value=cell)
 
 
@@ -178,15 +177,6 @@ def _has_numbers(series: nw.Series[Any]) -> bool:
     import narwhals as nw  # noqa: PLC0415 - needed for data frames only
 
     return not series.null_count() and (series.dtype.is_numeric() or series.dtype == nw.Boolean)
-
-
-def _missing(cells: Sequence[Any]) -> list[bool]:
-    """Return which cells are missing; where it is possible, each value is looked at once."""
-    try:
-        words = {cell for cell in set(cells) if is_missing(cell)}
-    except TypeError:  # lists and objects of JSON cannot be in a set
-        return list(map(is_missing, cells))
-    return [cell in words for cell in cells]
 
 
 def _position(row: int) -> tuple[str, int]:
@@ -308,25 +298,19 @@ class Cells:
             if ((typed >= low) & (typed <= high)).all():  # not so for NaN
                 return typed
         cells = self.values()
-        numbers = self._all_at_once(cells, low, high)
-        if numbers is not None:
-            return numbers
-        if self.decimal == ",":
-            self._check_decimals(cells)
-        gone = _missing(cells) if missing else [False] * len(cells)
-        fill = repr(low)
-        simple = [fill if no else cell for cell, no in zip(cells, gone, strict=True)]
-        if self.decimal == ",":
-            simple = [c.replace(",", ".") if isinstance(c, str) else c for c in simple]
-        numbers = self._all_at_once(simple, low, high)
+        numbers = self._all_at_once(cells, low, high, missing=missing)
         if numbers is None:
             # Some cell is a word, or must be named in an error.
-            numbers = self._one_by_one(cells, gone, number_of)
-        numbers[gone] = math.nan
+            numbers = self._one_by_one(cells, number_of, missing=missing)
         return numbers
 
-    def _all_at_once(self, cells: Sequence[Any], low: float, high: float) -> Floats | None:
-        """Return what `number_in` reads in these cells; None if any is no number in [low, high]."""
+    def _all_at_once(
+        self, cells: Sequence[Any], low: float, high: float, *, missing: bool
+    ) -> Floats | None:
+        """Return what `number_in` reads in these cells; None if any is no number in [low, high].
+
+        Those that are missing, if some may be, are NaN.
+        """
         types = set(map(type, cells))
         if [each for each in types if issubclass(each, bytes | bytearray)]:
             return None
@@ -335,11 +319,22 @@ class Cells:
         # What Python alone takes for a number: 0_1, and digits of other scripts.
         if "_" in text or not text.isascii() or (text and not self.text):
             return None
-        try:
-            numbers = np.fromiter(map(float, cells), np.float64, len(cells))
-        except (TypeError, ValueError, OverflowError):
+        has_commas = self.decimal == "," and "," in text
+        if has_commas and "." in text:  # a column has either
             return None
-        return numbers if ((numbers >= low) & (numbers <= high)).all() else None  # none if NaN
+        try:
+            gone = {cell for cell in set(cells) if is_missing(cell)} if missing else set()
+            known = [low if cell in gone else cell for cell in cells] if gone else cells
+            if has_commas:
+                known = [c.replace(",", ".") if isinstance(c, str) else c for c in known]
+            numbers = np.fromiter(map(float, known), np.float64, len(known))
+        except (TypeError, ValueError, OverflowError):  # lists of JSON cannot be in a set
+            return None
+        if not ((numbers >= low) & (numbers <= high)).all():  # not so for NaN
+            return None
+        if gone:
+            numbers[[cell in gone for cell in cells]] = math.nan
+        return numbers
 
     def _check_decimals(self, cells: Sequence[Any]) -> None:
         """Refuse a column that has decimal commas in some cells and points in others."""
@@ -356,12 +351,12 @@ class Cells:
                 "with decimal points, not with both",
             )
 
-    def _one_by_one(
-        self, cells: Sequence[Any], gone: Sequence[bool], number_of: NumberOf
-    ) -> Floats:
-        numbers = np.empty(len(cells))
+    def _one_by_one(self, cells: Sequence[Any], number_of: NumberOf, *, missing: bool) -> Floats:
+        if self.decimal == ",":
+            self._check_decimals(cells)
+        numbers = np.full(len(cells), math.nan)
         for row, cell in enumerate(cells):
-            if gone[row]:
+            if missing and is_missing(cell):
                 continue
             if not self.text and isinstance(cell, str):
                 hint = "; or say which value counts as 1, positive=..."
@@ -390,18 +385,12 @@ class Cells:
                 )
         cells = self.values()
         types = set(map(type, cells)) - {type(None)}
-        first = next(itertools.filterfalse(is_missing, cells), None)
-        found: tuple[Floats, Sort | None] | None = None
-        if number_in(first, words=False) is None:
-            found = dates_at_once(cells) if types <= {str} else None
-        elif types <= {str, int, float}:  # a truth value is no time
-            gone = _missing(cells)
-            known = [cell for cell, no in zip(cells, gone, strict=True) if not no]
-            numbers = self._all_at_once(known, -sys.float_info.max, sys.float_info.max)
+        found = dates_at_once(cells) if types <= {str} else None
+        if found is None and types <= {str, int, float}:  # a truth value is no time
+            most = sys.float_info.max
+            numbers = self._all_at_once(cells, -most, most, missing=True)
             if numbers is not None:
-                ticks = np.full(len(cells), math.nan)
-                ticks[~np.array(gone)] = numbers
-                found = ticks, "numbers"
+                found = numbers, None if np.isnan(numbers).all() else "numbers"
         return Clock(self, *(found or self._ticks_one_by_one(cells)))
 
     def _ticks_one_by_one(self, cells: Sequence[Any]) -> tuple[Floats, Sort | None]:
@@ -411,7 +400,7 @@ class Cells:
             if is_missing(cell):
                 continue
             try:
-                ticks[row], found = read_tick(cell)
+                ticks[row], found = read_tick(cell, self.decimal)
             except (ValueError, OverflowError, TypeError):
                 raise self.refusal(row, f"got {describe(cell)}, must be {TIME}") from None
             if sort is not None and found != sort:
@@ -507,10 +496,10 @@ class Clock:
             )
 
 
-def read_tick(cell: object) -> tuple[float, Sort]:
+def read_tick(cell: object, decimal: str = ".") -> tuple[float, Sort]:
     """Return one reading as a number, and what it is."""
     if isinstance(cell, str):
-        number = number_in(cell, words=False)
+        number = number_in(cell, words=False, decimal=decimal)
         return read_tick(datetime.fromisoformat(cell.strip()) if number is None else number)
     if isinstance(cell, datetime):
         if cell.tzinfo is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import lzma
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,10 +13,18 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from calibrant.tables.atomic import replacing
-from calibrant.tables.delimited import parse_csv
+from calibrant.tables.delimited import NoRowsError, parse_csv
 from calibrant.tables.errors import InputError
 from calibrant.tables.frames import from_frame, import_pyarrow
-from calibrant.tables.reading import LONGEST_LINE, UNREADABLE, decoded, kind_of, read
+from calibrant.tables.reading import (
+    DAMAGED,
+    LONGEST_LINE,
+    UNREADABLE,
+    damaged,
+    decoded,
+    kind_of,
+    read,
+)
 from calibrant.tables.reading import UNPACK as UNPACK_ANY
 from calibrant.tables.table import Table
 from calibrant.tables.writing import arrow_table, kind_to_write, packing, write_csv
@@ -107,25 +114,28 @@ def _parquet(name: str) -> Iterator[tuple[Table, float]]:
 
 def _csv(name: str, delimiter: str | None) -> Iterator[tuple[Table, float]]:
     """Yield tables of a CSV file, each parsed below the names of the columns."""
-    header, lines_before = "", 0
+    header, lines_before, is_begun = "", 0, False
+    nothing = InputError("the file is empty", source=name)
     with _opened(name) as file:
         size = os.fstat(file.fileno()).st_size
-        for block in _whole_rows(UNPACK[kind_of(name).packing](file), name):
+        for block in _whole_rows(file, kind_of(name).packing, name):
             text = decoded(block, name, lines_before + 1)
             if text.strip():
+                # What stands before the text, the names of the columns, has lines of its own.
+                shift = lines_before - header.count("\n")
                 try:
                     table = parse_csv(header + text, name, delimiter)
+                except NoRowsError as error:  # so far: blank lines, or a long row, may follow
+                    header, nothing = (header + text).rstrip() + "\n", error
                 except InputError as error:
-                    shift = lines_before - bool(header)
                     raise error.at(row=error.row and error.row + shift) from None
-                if header:
-                    lines = [line + lines_before - 1 for line in cast("list[int]", table.lines)]
-                    table = replace(table, lines=lines)
-                header, delimiter = _header(table), table.delimiter
-                yield table, min(file.tell() / size, 1.0)
+                else:
+                    lines = [line + shift for line in cast("list[int]", table.lines)]
+                    header, delimiter, is_begun = _header(table), table.delimiter, True
+                    yield replace(table, lines=lines), min(file.tell() / size, 1.0)
             lines_before += block.count(b"\n")
-    if not header:
-        raise InputError("the file is empty", source=name)
+    if not is_begun:
+        raise nothing
 
 
 def _header(table: Table) -> str:
@@ -134,14 +144,17 @@ def _header(table: Table) -> str:
     return text.getvalue()
 
 
-def _whole_rows(stream: BinaryIO, name: str) -> Iterator[bytes]:
+def _whole_rows(file: BinaryIO, packed_with: str | None, name: str) -> Iterator[bytes]:
     """Yield blocks that end where a row does: at the end of a line, outside of quotes."""
+    stream = UNPACK[packed_with](file)
     rest = b""
     while True:
         try:
             block = stream.read(BLOCK)
-        except (EOFError, OSError, lzma.LZMAError) as error:
-            raise InputError(f"the packed data are damaged ({error})", source=name) from None
+        except DAMAGED as error:
+            if packed_with is None:
+                raise InputError(f"cannot be read ({error})", source=name) from None
+            raise damaged(error, packed_with, name) from None
         rest += block
         if not block:
             break

@@ -1,4 +1,4 @@
-"""What a column of an undescribed table holds: its kind, its range, what is missing."""
+"""What a column of an undescribed table holds: its kind, its range, its missing values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from calibrant._checks import Floats
 from calibrant.tables.cells import Cells, Clock, is_empty, is_missing
 from calibrant.tables.errors import InputError
 
-#: 0 or 1 (also as words), other numbers in [0, 1], numbers, times, two values of another sort,
-#: text, or nothing at all.
+#: 0 or 1 (also as words), other numbers in [0, 1], numbers, times, two other values, text, or no
+#: values at all.
 Kind: TypeAlias = Literal["binary", "probability", "number", "time", "two values", "text", "empty"]
 
 
@@ -24,19 +24,19 @@ class ColumnFacts:
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     kind : str
         binary, probability, number, time, two values, text or empty.
     missing : int
         How many rows have no value.
     distinct : int
-        How many different values there are, as they are written.
+        How many different values there are, as written.
     examples : tuple of str
-        The least and the greatest number or time; of other kinds, the commonest values.
+        The smallest and the greatest number or time; of other kinds, the most common values.
     empty : int
-        How many rows have nothing at all, not even a word such as NA, which may be a name.
+        How many cells are empty, without even a word such as NA, which may be a name.
     counts : mapping of str to int
-        How often each value comes, if there are two.
+        How often each value occurs, if there are two.
     numbers : array or None
         The values as numbers, NaN where missing, if they are numbers.
     clock : Clock or None
@@ -61,7 +61,7 @@ class ColumnFacts:
 
     @property
     def is_range(self) -> bool:
-        """Whether the examples are the least and the greatest."""
+        """Whether the examples are the smallest and the greatest value."""
         return self.kind in ("probability", "number", "time")
 
 

@@ -25,8 +25,12 @@ ROWS = 50
 VALUES = ("true", "false", "yes", "no")
 
 
+class NoRowsError(InputError):
+    """A file of which all is there but rows."""
+
+
 def parse_csv(text: str, source: str, delimiter: str | None = None) -> Table:
-    """Return the rows of a CSV text, every cell as it stands there."""
+    """Return the rows of a CSV text, every cell as it is written."""
     end = 0
     if declared := DECLARATION.match(text):
         text, end = text[declared.end() :], 1
@@ -63,7 +67,7 @@ def parse_csv(text: str, source: str, delimiter: str | None = None) -> Table:
     if names is None:
         raise InputError("the file is empty", source=source)
     if not lines:
-        raise InputError(f"there are no rows below the columns {listed(names)}", source=source)
+        raise NoRowsError(f"there are no rows below the columns {listed(names)}", source=source)
     decimal = "," if delimiter != "," and "," in text and _have_commas(columns) else "."
     return Table(source, dict(zip(names, columns, strict=True)), lines, delimiter, decimal)
 

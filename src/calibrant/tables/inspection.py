@@ -1,4 +1,4 @@
-"""Look at an undescribed table: what it holds, and how it could be used."""
+"""Inspect an undescribed table: what it holds, and how it could be used."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from calibrant.tables.errors import listed, shown
 from calibrant.tables.scored import take_scored
 from calibrant.tables.table import Table
 
+LATENESS = (
+    "outcomes of 1 and of 0 become known after very different times: until the later ones arrive, "
+    "what is learned is biased towards the earlier ones"
+)
+
 
 @dataclass(frozen=True)
 class Delay:
@@ -25,7 +30,7 @@ class Delay:
     rows : int
         How many became known.
     never : int
-        How many have no time at which they did.
+        How many never became known.
     median, most : float
         The delay of half of them and of nine in ten, in seconds or in units of the clock.
     """
@@ -50,7 +55,8 @@ class Inspection:
         What each column holds.
     roles : mapping of str to str
         The columns that seem to be the score, the outcome, the time, the time at which outcomes
-        became known (available), and the id.
+        became known (available), and the id; for several classes, the columns of their scores as
+        one pattern, such as p_*.
     groups : tuple of str
         Columns that may divide the rows into groups.
     base_rate : float or None
@@ -58,13 +64,13 @@ class Inspection:
     unknown : int
         How many rows have no outcome.
     delays : mapping of str to Delay
-        By outcome, how late it became known.
+        How late outcomes became known, by outcome.
     clock : str or None
-        What the time is: numbers, or times.
+        The kind of the time column: numbers, or times.
     options : mapping of str to str
-        The options of `calibrant recalibrate` or `forecast`; empty if nothing can be run yet.
+        Options for `calibrant recalibrate` or `forecast`; empty if neither can run yet.
     notes : tuple of str
-        What was not clear, what was guessed, and what stands in the way.
+        What is ambiguous, what was guessed, and what prevents a run.
 
     Examples
     --------
@@ -73,7 +79,7 @@ class Inspection:
     >>> seen.roles
     {'outcome': 'label', 'score': 'p'}
     >>> print(*seen.notes, sep="\n")
-    column 'label' holds 'fine' and 'fraud': say which counts as 1 (--positive)
+    column 'label' holds 'fine' and 'fraud': choose the one that counts as 1 (--positive)
     """
 
     source: str
@@ -105,14 +111,14 @@ def inspect_table(table: Table) -> Inspection:
     notes = [table.note] if table.note else []
     if len(facts) == 1 and table.delimiter is not None and facts[0].kind == "text":
         notes.append(
-            f"there is one column, split at {shown(table.delimiter)}: if that is wrong, say what "
-            "separates the columns (--delimiter)"
+            f"there is only one column, separated by {shown(table.delimiter)}: if that is wrong, "
+            "give the separator (--delimiter)"
         )
     roles, clocks = _roles(table, facts, notes)
     options: dict[str, str] = {}
     outcomes = None
-    if "forecast" in roles:
-        parts = ("forecast", "outcome", "time", "available")
+    if "forecast" in roles or "scores" in roles:
+        parts = ("forecast", "scores", "outcome", "time", "available")
         options = {part: roles[part] for part in parts if part in roles}
     elif "outcome" in roles:
         options = _options(roles, {each.name: each for each in facts}, notes)
@@ -122,10 +128,7 @@ def inspect_table(table: Table) -> Inspection:
             options = {}
     delays = _delays(roles, clocks, outcomes)
     if len(delays) == 2 and _differ(*delays.values()):
-        notes.append(
-            "outcomes of 1 and of 0 become known after very different times: until the later ones "
-            "come, what is learned leans to the earlier"
-        )
+        notes.append(LATENESS)
     return Inspection(
         table.source,
         len(table),
@@ -146,7 +149,7 @@ def inspect_table(table: Table) -> Inspection:
 def _roles(
     table: Table, facts: Sequence[ColumnFacts], notes: list[str]
 ) -> tuple[dict[str, str], dict[str, Clock]]:
-    """Return which column seems to play which part, and the clocks; add what was not clear."""
+    """Return the column that seems to play each part, and the clocks; add notes on doubts."""
     roles: dict[str, str] = {}
 
     def settle(part: str, found: Sequence[ColumnFacts]) -> None:
@@ -154,19 +157,23 @@ def _roles(
             roles[part] = found[0].name
         elif found:
             names = listed([each.name for each in found])
-            notes.append(f"the {part} may be any of {names}: say which (--{part})")
+            notes.append(f"the {part} may be any of {names}: choose one (--{part})")
 
     def rest() -> list[ColumnFacts]:
         return [each for each in facts if each.name not in roles.values()]
 
-    settle("outcome", guess.likely_outcomes(facts))
-    if not guess.likely_outcomes(facts):
+    outcomes, classes = guess.likely_outcomes(facts), guess.likely_classes(table, facts)
+    if classes and not guess.usual(outcomes, "outcome"):
+        roles |= classes
+    else:
+        settle("outcome", outcomes)
+    if not outcomes and not classes:
         numbers = guess.likely_numbers(facts)
         roles |= {part: each.name for part, each in numbers.items()}
         if not numbers:
             notes.append(
-                "no column looks like an outcome: 0 and 1, yes and no, or two values; or a number, "
-                "with a forecast of it beside it"
+                "no column looks like an outcome: 0 and 1, yes and no, or two values; a class, "
+                "with a column of scores for each class; or a number, with a column of forecasts"
             )
     clocks = guess.clocks_of(table, rest())
     time, reasons = guess.likely_time(clocks)
@@ -179,7 +186,7 @@ def _roles(
     name = guess.likely_id(rest(), len(table))
     if name is not None:
         roles["id"] = name
-    if "forecast" not in roles:
+    if "forecast" not in roles and "scores" not in roles:
         settle("score", guess.likely_scores(rest()))
     return roles, clocks
 
@@ -187,15 +194,17 @@ def _roles(
 def _options(
     roles: Mapping[str, str], facts: Mapping[str, ColumnFacts], notes: list[str]
 ) -> dict[str, str]:
-    """Return the options of a run that the guessed parts call for."""
+    """Return the options of a run with the guessed parts."""
     options = {part: roles[part] for part in ("score", "outcome") if part in roles}
+    if "score" not in roles and "time" in roles and facts[roles["time"]].clock is not None:
+        options["time"] = roles["time"]  # a forecaster uses dates, and no plain numbers
     if "score" in roles:
         options.update({p: roles[p] for p in ("id", "time", "available") if p in roles})
         if _may_be_margins(facts[roles["score"]]):
             options["kind"] = "margin"
             notes.append(
-                f"column {roles['score']!r} holds numbers outside [0, 1], taken as margins; if "
-                "they are log odds, --kind logit is better"
+                f"column {roles['score']!r} holds numbers outside [0, 1], which are taken as "
+                "margins; if they are log odds, use --kind logit"
             )
     outcome = facts[roles["outcome"]]
     if outcome.kind == "two values":
@@ -203,19 +212,20 @@ def _options(
         names = listed(sorted(outcome.counts)).replace(", ", " and ")
         if positive is None:
             notes.append(
-                f"column {outcome.name!r} holds {names}: say which counts as 1 (--positive)"
+                f"column {outcome.name!r} holds {names}: choose the one that counts as 1 "
+                "(--positive)"
             )
             return {}
         options["positive"] = positive
         notes.append(
-            f"column {outcome.name!r} holds {names}; {positive!r} is taken as 1, because it is "
-            f"{'greater' if outcome.numbers is not None else 'rarer'}: is that right?"
+            f"column {outcome.name!r} holds {names}: {positive!r} is taken as 1, because it is "
+            f"{'greater' if outcome.numbers is not None else 'rarer'}; check that this is right"
         )
     return options
 
 
 def _may_be_margins(score: ColumnFacts) -> bool:
-    """Return whether a column holds numbers that are neither probabilities nor percents."""
+    """Return whether a column holds numbers that are neither probabilities nor percentages."""
     if score.kind != "number" or score.numbers is None:
         return False
     known = score.numbers[~np.isnan(score.numbers)]
@@ -233,7 +243,7 @@ def _positive(outcome: ColumnFacts) -> str | None:
 
 
 def _try(table: Table, options: Mapping[str, str]) -> tuple[Floats | None, str | None]:
-    """Return the outcomes if a run with these options can begin, else what stands in the way."""
+    """Return the outcomes if a run with these options can start, else the reason why it cannot."""
     if not options:
         return None, None
     try:
@@ -253,7 +263,7 @@ def _try(table: Table, options: Mapping[str, str]) -> tuple[Floats | None, str |
 def _delays(
     roles: Mapping[str, str], clocks: Mapping[str, Clock], outcomes: Floats | None
 ) -> dict[str, Delay]:
-    """Return how late the outcomes became known, 1 and 0 apart; fractions count as neither."""
+    """Return how late outcomes of 1 and of 0 became known; fractions count as neither."""
     if outcomes is None or "available" not in roles:
         return {}
     late = clocks[roles["available"]].ticks - clocks[roles["time"]].ticks
@@ -268,6 +278,6 @@ def _delays(
 
 
 def _differ(one: Delay, other: Delay) -> bool:
-    """Return whether one sort of outcome is much later than the other."""
+    """Return whether one kind of outcome becomes known much later than the other."""
     less, more = sorted((one.median, other.median))
     return more > 2 * less

@@ -69,7 +69,8 @@ def follow(
     for line in follow_lines(lines, source, delimiter):
         if name is None:
             header = line.header(source)
-            name, note = header.find("outcome", outcome)
+            name, note = (outcome, None) if outcome is not None else header.guess("outcome")
+            header.cells(name)
             if announce is not None and not line.is_bare:
                 for each in filter(None, (header.note, note)):
                     announce(each)

@@ -14,6 +14,7 @@ import io
 import lzma
 import os
 import re
+import struct
 import sys
 import zlib
 from collections.abc import Callable
@@ -48,8 +49,12 @@ BEGINNINGS = {
 #: Bytes that are read at once, and in one piece of them; and those of the longest line.
 MOST, PIECE = 2**30, 2**20
 LONGEST_LINE = 2**27
+#: The last bytes of gzip: how many it packs. Other packings hold about so many times as much.
+ISIZE, PACKED = struct.Struct("<I"), 4
 SPREADSHEETS = (".xls", ".xlsx", ".xlsm", ".xlsb", ".ods")
 OLD_EXCEL, ZIP = b"\xd0\xcf\x11\xe0", b"PK\x03\x04"
+#: What unpacking raises where data are damaged.
+DAMAGED = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
 #: Why a file cannot be read, in plainer words than the system's.
 UNREADABLE: dict[type[Exception], str] = {
     FileNotFoundError: "there is no such file",
@@ -142,13 +147,13 @@ def read(
 
 def standard_input() -> BinaryIO:
     """Return the bytes that come in, or say that there are none."""
-    if sys.stdin is None:  # closed by whoever started the program
+    if sys.stdin is None:  # closed by the caller
         raise InputError("is closed; give a file, or a pipe", source="standard input")
     return sys.stdin.buffer
 
 
 class NamedKind(NamedTuple):
-    """What the name of a file promises, None where it says nothing."""
+    """What the name of a file says it is; None where it says nothing."""
 
     kind: str | None
     packing: str | None
@@ -159,6 +164,17 @@ def kind_of(name: str) -> NamedKind:
     path = Path(name.lower())
     packing = PACKINGS.get(path.suffix)
     return NamedKind(SUFFIXES.get((path if packing is None else Path(path.stem)).suffix), packing)
+
+
+def unpacked_size(path: Path, packing: str) -> int:
+    """Return about how many bytes a packed file holds, without reading it."""
+    size = path.stat().st_size
+    if packing != "gzip" or size < ISIZE.size:
+        return PACKED * size
+    with path.open("rb") as file:  # it says so at its end, modulo 2**32
+        file.seek(-ISIZE.size, os.SEEK_END)
+        (found,) = ISIZE.unpack(file.read())
+    return max(size, int(found))
 
 
 def _sniffed(data: bytes) -> str:
@@ -192,12 +208,17 @@ def unpacked(data: bytes, source: str, packing: str | None = None) -> bytes:
             "or unpack it first: zstd -d",
             source=source,
         ) from None
-    except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
-        if isinstance(error, EOFError) or re.search("ended before|[Tt]runcated", str(error)):
-            problem = f"the {found} data end too early: the file is cut short"
-        else:
-            problem = f"the {found} data are damaged ({error})"
-        raise InputError(problem, source=source) from None
+    except DAMAGED as error:
+        raise damaged(error, found, source) from None
+
+
+def damaged(error: Exception, packing: str, source: str) -> InputError:
+    """Return what is wrong with packed data that cannot be unpacked."""
+    if isinstance(error, EOFError) or re.search("ended before|[Tt]runcated", str(error)):
+        problem = f"the {packing} data end too early: the file is cut short"
+    else:
+        problem = f"the {packing} data are damaged ({error})"
+    return InputError(problem, source=source)
 
 
 def bounded(stream: BinaryIO, source: str) -> bytes:

@@ -1,8 +1,8 @@
 """A model's scores in a table: what a recalibration takes from its columns.
 
-Rows are predicted in their order. An outcome that became known at time t is used by predictions
-made after t; one made at exactly t does without it, because clocks with coarse ticks cannot say
-which came first.
+Rows are predicted in order. An outcome that became known at time t is used by predictions made
+after t; one made at exactly t does not use it, because clocks with coarse ticks do not show which
+came first.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def take_scored(
     text: bool = True,
     missing: bool = False,
 ) -> Scored:
-    """Return what a recalibration takes from a table, or say which row cannot be used.
+    """Return what a recalibration takes from a table; raise InputError for an invalid row.
 
     The parameters are those of `calibrant.recalibrate.recalibrate_frame`; `positive` is the value
     of an outcome that counts as 1, where every other is 0; with `scale` "percent" scores are from 0
@@ -96,13 +96,7 @@ def take_scored(
     >>> take_scored(table, score="s").outcomes
     array([ 1., nan])
     """
-    outcome, note = table.find("outcome", outcome)
-    parts = {
-        "score": score, "id": id, "time": time, "available": available, "due": due, "group": by,
-    }  # fmt: skip
-    for part, name in parts.items():
-        if name is not None:
-            table.find(part, name)
+    outcome, note = (outcome, None) if outcome is not None else table.guess("outcome")
     check_parts(score, outcome, by)
     if available is not None and time is None:
         raise ValueError("available needs time: an outcome is late for predictions made before it")
@@ -172,20 +166,18 @@ def prepare(
             table, columns={**table.columns, **{n: dated(table, n, date_format) for n in named}}
         )
     if id is not None and "," in id and id not in table.columns:
-        parts = [table.find("id", name.strip())[0] for name in id.split(",")]
-        cells = zip(*(table.cells(name).values() for name in parts), strict=True)
+        parts = [table.cells(name.strip()).values() for name in id.split(",")]
+        cells = zip(*parts, strict=True)
         table = replace(
             table, columns={**table.columns, id: ["|".join(map(str, c)) for c in cells]}
         )
     if missing is not None and score is not None:
         check_choice("missing", missing, ("skip",))
-        table.find("score", score)
         gone = np.array([is_missing(cell) for cell in table.cells(score).values()], dtype=bool)
         if gone.any():
             table = table.at(np.flatnonzero(~gone))
             done.append(f"{int(gone.sum()):,} rows without a score are left out")
     if sort is not None:
-        table.find("time", sort)
         ticks = table.cells(sort).clock().ticks
         if np.isnan(ticks).any():
             raise table.cells(sort).refusal(int(np.isnan(ticks).argmax()), "the time is missing")
@@ -199,7 +191,6 @@ def prepare(
 
 def dated(table: Table, column: str, date_format: str) -> list[str | None]:
     """Return a column of times, each written as ISO 8601 has it."""
-    table.find("time", column)
     cells, times = table.cells(column), []
     for row, cell in enumerate(cells.values()):
         try:

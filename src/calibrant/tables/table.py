@@ -130,25 +130,15 @@ class Table:
             [0, 1]: the message names the row, the column and the value.
         """
         check_choice("part", part, tuple(USUAL_NAMES))
-        name, note = self.find(part, name)
+        name, note = (name, None) if name is not None else self.guess(part)
         cells = self.cells(name)
         if part == "outcome":
             return Column(name, cells.outcomes(positive=positive, missing=missing), note)
         return Column(name, cells.probabilities(missing=missing), note)
 
-    def find(self, part: str, name: str | None) -> tuple[str, str | None]:
-        """Return the column that plays a part, and a line for the user when it was guessed.
-
-        A name that is given must be there; with None, the part's usual names are looked for.
-        """
+    def guess(self, part: str) -> tuple[str, str | None]:
+        """Return the column with a usual name of its part, and a line for the user."""
         names = list(self.columns)
-        if name is not None and name in names:
-            return name, None
-        there = f"the columns are {listed(names)}"
-        if self.delimiter is not None:
-            there += f", separated by {shown(self.delimiter)}"
-        if name is not None:
-            raise InputError(f"there is no column {name!r}; {there}", source=self.source)
         found = [each for each in names if USUAL_NAMES[part].fullmatch(each.strip().lower())]
         own = [each for each in found if each.strip().lower() == part]
         if len(own) == 1:
@@ -157,11 +147,25 @@ class Table:
             found = names
         if len(found) == 1:
             return found[0], f"{self.source}: no {part} column was named, taking {found[0]!r}"
-        which = f": it may be {listed(found)}" if found else f"; {there}"
-        raise InputError(f"say which column holds the {part}{which}", source=self.source)
+        if found:
+            problem = f"the {part} column may be {listed(found)}: choose one (--{part})"
+        else:
+            problem = f"no column is named like the {part}: choose one (--{part}); {self._there}"
+        raise InputError(problem, source=self.source)
+
+    @property
+    def _there(self) -> str:
+        """The names of the columns, for messages about one that is missing."""
+        names = list(self.columns)
+        if len(names) == 1:
+            marks = "" if self.delimiter is None else f", separated by {shown(self.delimiter)}"
+            return f"the only column is {names[0]!r}{marks}"
+        return f"the columns are {listed(names)}"
 
     def cells(self, name: str, *, text: bool = True) -> Cells:
         """Return the cells of a column, to be read as numbers, values or a clock."""
+        if name not in self.columns:
+            raise InputError(f"there is no column {name!r}; {self._there}", source=self.source)
         return Cells(name, self.columns[name], text, self.source, self.row_name, self.decimal)
 
     def row_name(self, position: int) -> tuple[str, int]:
@@ -192,13 +196,19 @@ class Table:
 
     def with_column(self, name: str, values: npt.ArrayLike) -> Table:
         """Return the table with one more column of numbers at its end; whole ones stay whole."""
-        series = as_series(values, "values")
-        series = series.astype(np.int64 if series.dtype.kind in "iu" else np.float64)
-        if name in self.columns:
-            raise ValueError(f"name must be new, but {self.source} has a column {name!r}")
-        if len(series) != len(self):
-            raise ValueError(f"values must be one a row ({len(self)}), got {len(series)}")
-        return replace(self, columns={**self.columns, name: series})
+        return self.with_columns({name: values})
+
+    def with_columns(self, new: Mapping[str, npt.ArrayLike]) -> Table:
+        """Return the table with more columns of numbers, by their names."""
+        columns = dict(self.columns)
+        for name, values in new.items():
+            series = as_series(values, "values")
+            if name in columns:
+                raise ValueError(f"name must be new, but {self.source} has a column {name!r}")
+            if len(series) != len(self):
+                raise ValueError(f"values must be one a row ({len(self)}), got {len(series)}")
+            columns[name] = series.astype(np.int64 if series.dtype.kind in "iu" else np.float64)
+        return replace(self, columns=columns)
 
 
 def check_names(names: Sequence[str], source: str, row: int | None = None) -> None:
@@ -206,8 +216,8 @@ def check_names(names: Sequence[str], source: str, row: int | None = None) -> No
     twice = sorted([name for name, count in Counter(names).items() if count > 1])
     if twice:
         raise InputError(
-            f"every column needs a name of its own, but {listed(twice)} "
-            f"{'comes' if len(twice) == 1 else 'come'} more than once",
+            f"column names must be unique, but {listed(twice)} "
+            f"{'occurs' if len(twice) == 1 else 'occur'} more than once",
             source=source,
             row=row,
         )

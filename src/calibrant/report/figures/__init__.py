@@ -6,18 +6,31 @@ were; ``.plot().figure`` is what to show in a notebook or to save. Every figure 
 grey and by colour-blind readers: what a colour says, dashes or a shape say too.
 """
 
-from calibrant.report.figures.error_growth import ErrorGrowth as ErrorGrowth
-from calibrant.report.figures.error_growth import GrowthCurve as GrowthCurve
-from calibrant.report.figures.error_growth import Slope as Slope
-from calibrant.report.figures.error_through_time import ErrorThroughTime as ErrorThroughTime
-from calibrant.report.figures.error_through_time import TimeCurve as TimeCurve
+from calibrant.report.figures.error_growth import ErrorGrowth, GrowthCurve, Slope
+from calibrant.report.figures.error_through_time import ErrorThroughTime, TimeCurve
 from calibrant.report.figures.evidence_through_time import (
-    EvidenceThroughTime as EvidenceThroughTime,
+    EvidenceThroughTime,
 )
-from calibrant.report.figures.mean_through_time import MeanThroughTime as MeanThroughTime
-from calibrant.report.figures.memory_through_time import MemoryThroughTime as MemoryThroughTime
-from calibrant.report.figures.point_spread import PointSpread as PointSpread
-from calibrant.report.figures.rate_through_time import RateThroughTime as RateThroughTime
-from calibrant.report.figures.reliability import ReliabilityDiagram as ReliabilityDiagram
-from calibrant.report.figures.score_map import ScoreMap as ScoreMap
-from calibrant.report.figures.winner_map import WinnerMap as WinnerMap
+from calibrant.report.figures.mean_through_time import MeanThroughTime
+from calibrant.report.figures.memory_through_time import MemoryThroughTime
+from calibrant.report.figures.point_spread import PointSpread
+from calibrant.report.figures.rate_through_time import RateThroughTime
+from calibrant.report.figures.reliability import ReliabilityDiagram
+from calibrant.report.figures.score_map import ScoreMap
+from calibrant.report.figures.winner_map import WinnerMap
+
+__all__ = [
+    "ErrorGrowth",
+    "ErrorThroughTime",
+    "EvidenceThroughTime",
+    "GrowthCurve",
+    "MeanThroughTime",
+    "MemoryThroughTime",
+    "PointSpread",
+    "RateThroughTime",
+    "ReliabilityDiagram",
+    "ScoreMap",
+    "Slope",
+    "TimeCurve",
+    "WinnerMap",
+]

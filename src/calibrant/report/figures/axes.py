@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 #: Where a logit axis may have a number.
 PROBABILITIES = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 1 - 1e-5)
+#: Inches of a sheet, for a phone, on which matplotlib lets numbers of six digits touch.
+NARROW = 5.0
 
 
 def time_axis(ax: Axes, moments: Moments | None) -> None:
@@ -20,6 +22,9 @@ def time_axis(ax: Axes, moments: Moments | None) -> None:
     if moments is None or moments.dtype.kind != "M":
         ax.set_xlabel("rounds" if moments is None else "time")
         ax.xaxis.set_major_formatter(plain_number)
+        sheet = ax.get_figure(root=True)
+        if sheet is not None and sheet.get_figwidth() < NARROW:
+            ax.locator_params(axis="x", nbins=3)
         return
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter  # noqa: PLC0415
 
@@ -70,6 +75,6 @@ def percent(value: float, _position: object = None) -> str:
     Examples
     --------
     >>> [percent(value) for value in (0.0001, 0.1, 0.999)]
-    ['0.01 %', '10 %', '99.9 %']
+    ['0.01%', '10%', '99.9%']
     """
-    return f"{100.0 * value:.6g} %"
+    return f"{100.0 * value:.6g}%"

@@ -334,8 +334,8 @@ def _moments(rounds: int, moments: int) -> Indices:
 def _so_far(p: Floats, y: Floats, measure: str, moments: int) -> tuple[Indices, Floats]:
     """Return when, and the error of all rounds until then."""
     stops, card, errors = _moments(len(p), moments), Scorecard(), []
-    for said, happened in zip(np.split(p, stops[:-1]), np.split(y, stops[:-1]), strict=True):
-        card.extend(said, happened)
+    for predicted, observed in zip(np.split(p, stops[:-1]), np.split(y, stops[:-1]), strict=True):
+        card.extend(predicted, observed)
         errors.append(getattr(card, measure))
     return stops, np.array(errors)
 

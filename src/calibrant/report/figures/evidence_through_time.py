@@ -27,10 +27,10 @@ FOOT = 1.0
 
 @dataclass(frozen=True, eq=False)
 class EvidenceThroughTime:
-    """How much speaks against calibration, round by round, on a logarithmic axis.
+    """The evidence against calibration, round by round, on a logarithmic axis.
 
     At the dashed line the monitor rings. While predictions are calibrated, the evidence grows by
-    at most 1 a round in the mean, and falls again. From an alarm to the end of its episode there is
+    at most 1 a round on average, and falls again. From an alarm to the end of its episode there is
     none; the episode is shaded from its onset to its end.
 
     Attributes
@@ -95,16 +95,17 @@ class EvidenceThroughTime:
 
         with styled():
             ax = ax or new_axes()
+            when = np.arange(self.last + 1) if self.times is None else self.times
             label = "episode, onset to end"
             for episode in self.episodes:
                 end = self.last if episode.end is None else episode.end
                 ax.axvspan(
-                    *self._when([episode.onset, end]), color=SERIES[1].color, alpha=0.22,
+                    *when[[episode.onset, end]], color=SERIES[1].color, alpha=0.22,
                     linewidth=0, label=label, zorder=1,
                 )  # fmt: skip
                 label = "_"
             ax.plot(
-                self._when(self.rounds), self.evidence, color=SERIES[0].color, linewidth=1.0,
+                when[self.rounds], self.evidence, color=SERIES[0].color, linewidth=1.0,
                 label="evidence", zorder=3,
             )  # fmt: skip
             ax.axhline(
@@ -112,7 +113,7 @@ class EvidenceThroughTime:
             )
             alarms = [episode.alarm for episode in self.episodes]
             ax.plot(
-                self._when(alarms), [self.threshold] * len(alarms), color=SERIES[1].color,
+                when[alarms], [self.threshold] * len(alarms), color=SERIES[1].color,
                 marker="v", linestyle="", markersize=4, clip_on=False, zorder=4,
             )  # fmt: skip
             ax.set_yscale("log")
@@ -120,13 +121,7 @@ class EvidenceThroughTime:
             ax.set_ylim(FOOT, self.threshold * 3)
             ax.set_ylabel("evidence against calibration")
             ax.yaxis.set_major_formatter(short_number)
-            ends = self._when([0, self.last])
-            ax.set_xlim(ends[0], ends[1] if self.last else None)
+            ax.set_xlim(when[0], when[self.last] if self.last else None)
             time_axis(ax, self.times)
             legend_above(ax)
         return ax
-
-    def _when(self, rounds: Sequence[int] | Indices) -> Moments:
-        """Return the places of rounds on the axis of time."""
-        at = np.asarray(rounds, dtype=np.intp)
-        return at if self.times is None else self.times[np.minimum(at, len(self.times) - 1)]

@@ -41,7 +41,7 @@ class MemoryThroughTime:
     >>> forecaster, looks = EventForecaster(), []
     >>> for part in markov(5000, order=2, seed=1).outcomes.reshape(10, 500):
     ...     _ = forecaster.run(part)
-    ...     looks.append((forecaster.rounds, forecaster.memory()))
+    ...     looks.append((forecaster.rounds, forecaster.weights()))
     >>> figure = MemoryThroughTime.from_looks(looks)
     >>> list(figure.shares)[0]
     'the last outcomes'

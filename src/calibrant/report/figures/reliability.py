@@ -14,8 +14,6 @@ from calibrant.measures import ReliabilityTable, Scorecard
 from calibrant.report.figures.axes import logit_axis
 from calibrant.report.style import (
     MUTED,
-    PAPER,
-    SERIES,
     Series,
     legend_above,
     look_of,
@@ -37,12 +35,12 @@ PREDICTED = "predicted probability"
 class ReliabilityDiagram:
     """Observed against predicted, with counts and intervals.
 
-    A calibrated forecaster's points lie on the diagonal: of what it called 70 %, 70 % was observed.
+    A calibrated forecaster's points lie on the diagonal: of what it called 70%, 70% was observed.
     Below it predictions were too high, above it too low. The bars give an interval for what
     would be observed in the long run; a diagonal outside one is more than chance. The strip
     below shows how many rounds each point stands for; a faint point, less than 1 in 200.
 
-    For rare events, take bins of equal mass and the logit scale: it gives 0.1 %, 1 % and 10 % the
+    For rare events, take bins of equal mass and the logit scale: it gives 0.1%, 1% and 10% the
     same room. A bin in which the event was never observed is drawn at the foot.
 
     Attributes
@@ -127,6 +125,8 @@ class ReliabilityDiagram:
 
         The strip of counts hangs below them.
         """
+        from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
+
         with styled():
             ax = ax or new_axes(4.8, 5.4)
             lowest, highest = self.logit or (0.0, 1.0)
@@ -152,7 +152,7 @@ class ReliabilityDiagram:
                     ax.plot(
                         predicted, observed, color=look.color, marker=look.marker, alpha=alpha,
                         zorder=3,
-                        markerfacecolor=_fill(look), linestyle=look.dashes if some is often else "",
+                        markerfacecolor=look.fill, linestyle=look.dashes if some is often else "",
                         label=name if some is often else None, clip_on=False,
                     )  # fmt: skip
             ax.set_ylabel("observed share of rounds")
@@ -163,26 +163,21 @@ class ReliabilityDiagram:
             else:
                 ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal", anchor="N")
                 ax.tick_params(labelbottom=False)
-                self._strip(ax)
+                # The rounds are counted below, close enough to share the scale of predictions.
+                strip = ax.inset_axes((0.0, -0.27, 1.0, 0.22))
+                for position, (name, table) in enumerate(self.tables.items()):
+                    look = look_of(self.looks, name, position)
+                    width = (table.upper - table.lower) / len(self.tables)
+                    strip.bar(
+                        table.lower + position * width, table.count, width * 0.92, align="edge",
+                        color=look.fill, edgecolor=look.color, linewidth=0.8,
+                    )  # fmt: skip
+                strip.set(xlim=ax.get_xlim(), xlabel=PREDICTED, ylabel="rounds")
+                strip.yaxis.set_major_formatter(short_number)
+                strip.yaxis.set_major_locator(MaxNLocator(3, integer=True))
+                strip.grid(visible=False, axis="x")
             legend_above(ax)
         return ax
-
-    def _strip(self, ax: Axes) -> None:
-        """Count the rounds below the axes, close enough to share their scale of predictions."""
-        from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
-
-        strip = ax.inset_axes((0.0, -0.27, 1.0, 0.22))
-        for position, (name, table) in enumerate(self.tables.items()):
-            look = look_of(self.looks, name, position)
-            width = (table.upper - table.lower) / len(self.tables)
-            strip.bar(
-                table.lower + position * width, table.count, width * 0.92, align="edge",
-                color=_fill(look), edgecolor=look.color, linewidth=0.8,
-            )  # fmt: skip
-        strip.set(xlim=ax.get_xlim(), xlabel=PREDICTED, ylabel="rounds")
-        strip.yaxis.set_major_formatter(short_number)
-        strip.yaxis.set_major_locator(MaxNLocator(3, integer=True))
-        strip.grid(visible=False, axis="x")
 
 
 def seen_in(tables: Iterable[ReliabilityTable]) -> Floats:
@@ -194,8 +189,3 @@ def seen_in(tables: Iterable[ReliabilityTable]) -> Floats:
             for values in (table.mean_prediction, table.mean_outcome, table.interval_high)
         ]
     )
-
-
-def _fill(look: Series) -> str:
-    """Return a marker's filling: the first series is filled, the others hollow, also in grey."""
-    return look.color if look == SERIES[0] else PAPER
