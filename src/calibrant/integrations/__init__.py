@@ -8,5 +8,14 @@ Nothing is exported here: import what you use from `calibrant.integrations.river
 `.spark`, which need the extras of their names.
 """
 
+from typing import Any
+
+from calibrant._checks import check_weight
+
 #: By how much rounding may carry a model's probability out of [0, 1]; many compute with 32 bits.
 ROUNDING = 1e-6
+
+
+def weight_in(kwargs: dict[str, Any]) -> float | None:
+    """Return the weight among the arguments of `learn_one`, which river calls w; None without."""
+    return check_weight(kwargs["w"]) if "w" in kwargs else None

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from calibrant._checks import Id, check_id, check_integer, check_seed, describe
-from calibrant.integrations import ROUNDING
+from calibrant.integrations import ROUNDING, weight_in
 from calibrant.recalibrate import MulticlassRecalibrator, Recalibrator
 
 try:
@@ -29,7 +29,7 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
 
     ``learn_one(x, y)`` takes the model's probability for x before it learns y, teaches it x and y,
     and gives that probability and the outcome to a recalibrator, which so learns only out of
-    sample. ``predict_proba_one`` changes nothing, however often it is asked. What it gives is
+    sample. ``predict_proba_one`` changes nothing, however often it is called. What it gives is
     the very prediction that ``learn_one`` will count if it comes next, draw included, so that the
     exact calibration errors of the predictions shown are those that the recalibrator controls.
 
@@ -37,7 +37,7 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
     `MulticlassRecalibrator`, to which every label that the model or the stream names is a class
     from then on. Where the model itself gives no probabilities yet, nothing is recalibrated.
 
-    Labels that come late are given by id: ``open_one(x, id)`` predicts and waits, and
+    Labels that come late are given by id: ``open_one(x, id=...)`` predicts and waits, and
     ``learn_one(x, y, id=...)`` teaches the model x and y, and the recalibrator what the model had
     predicted when it was asked, however much it has learned since. A label that is never announced
     is not for this class, since the model would have to learn it too: give the model's scores to a
@@ -144,15 +144,21 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         self._meet(raw)
         return self._shown(self.recalibrator.predict(self._row(raw), id=name))
 
-    def _learn(self, y: Any, name: Id | None) -> None:
+    def _learn(self, y: Any, name: Id | None, weight: float | None) -> None:
         """Let the recalibrator learn a label."""
         if isinstance(self.recalibrator, Recalibrator):
-            self.recalibrator.update(bool(y), id=name)
+            self.recalibrator.update(bool(y), id=name, weight=weight)
             return
         self._meet([y])
-        self.recalibrator.update(self._labels.index(y), id=name)
+        self.recalibrator.update(self._labels.index(y), id=name, weight=weight)
 
-    def open_one(self, x: dict[Any, Any], id: Id, **kwargs: Any) -> dict[Any, float]:  # noqa: A002
+    def open_one(
+        self,
+        x: dict[Any, Any],
+        *,
+        id: Id,  # noqa: A002
+        **kwargs: Any,
+    ) -> dict[Any, float]:
         """Return the calibrated probability of each label, and wait for the label of this id.
 
         It is what ``predict_proba_one`` gives. An id is used once.
@@ -175,13 +181,16 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         self,
         x: dict[Any, Any],
         y: Any,
+        *,
         id: Id | None = None,  # noqa: A002
         **kwargs: Any,
     ) -> None:
         """Teach the model x and its label, and the recalibrator what it had predicted.
 
-        With the id of ``open_one``, what it had predicted then; otherwise what it says now.
+        With the id of ``open_one``, what it had predicted then; otherwise what it says now. A
+        weight, ``w``, says how much the label teaches both.
         """
+        weight = weight_in(kwargs)
         if id is not None:
             self._learn_late(x, y, check_id(id), **kwargs)
             return
@@ -189,7 +198,7 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         self.model.learn_one(x, y, **kwargs)
         if raw:  # else the model gave no probabilities yet
             self._predict(raw, None)
-            self._learn(y, None)
+            self._learn(y, None, weight)
 
     def _learn_late(self, x: dict[Any, Any], y: Any, name: Id, **kwargs: Any) -> None:
         is_waiting = self._waits(name)
@@ -198,10 +207,11 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
                 f"id {name!r} does not wait for its label: open_one() did not predict it, "
                 "it had its label, or it expired"
             )
+        weight = weight_in(kwargs)
         self.model.learn_one(x, y, **kwargs)
         self._early.pop(name, None)
         if is_waiting:
-            self._learn(y, name)
+            self._learn(y, name, weight)
 
 
 def _checked(raw: dict[Any, float]) -> dict[Any, float]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from calibrant._checks import Id, check_real, describe
+from calibrant.integrations import weight_in
 from calibrant.recalibrate import Distribution, NumberRecalibrator
 
 try:
@@ -102,10 +103,12 @@ class CalibratedRegressor(base.Wrapper[base.Regressor], base.Regressor):
         id: Id | None = None,  # noqa: A002
         **kwargs: Any,
     ) -> None:
-        """Learn an outcome: of a row that was opened by this id, or of one seen only now."""
+        """Learn an outcome: of a row that was opened by this id, or of one seen only now.
+
+        A weight, ``w``, says how much it teaches the model and the recalibrator.
+        """
+        weight = weight_in(kwargs)
         if id is None:
             self.recalibrator.predict(self._forecast(x))
-            self.recalibrator.update(y)
-        else:
-            self.recalibrator.update(y, id=id)
+        self.recalibrator.update(y, id=id, weight=weight)
         self.model.learn_one(x, y, **kwargs)

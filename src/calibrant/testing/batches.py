@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.testing.inputs import NOT_IDS
-from calibrant.testing.playing import Call, Subject, require, require_same
+from calibrant.testing.subject import Call, Subject, require, require_same
 
 
 def check_missing_outcomes(subject: Subject) -> None:

@@ -1,4 +1,4 @@
-"""How a class under test is asked for predictions and told outcomes, where classes differ."""
+"""How a class under test is called for predictions and outcomes, where classes differ."""
 
 from __future__ import annotations
 

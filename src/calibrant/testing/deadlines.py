@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.testing.playing import Call, Rounds, Subject, refusal, require, require_same
+from calibrant.testing.subject import Call, Rounds, Subject, refusal, require, require_same
 
 SILENT, EVENT = 0, 1
 #: By count of predictions, and by the time that rows say.

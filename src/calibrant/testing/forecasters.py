@@ -9,8 +9,8 @@ import numpy as np
 
 from calibrant.forecasters.base import Forecaster
 from calibrant.testing.inputs import outcomes_alone
-from calibrant.testing.playing import Subject, require, require_same
 from calibrant.testing.shared import SHARED
+from calibrant.testing.subject import Subject, require, require_same
 
 
 def check_forecaster(cls: type[Forecaster], **arguments: Any) -> None:

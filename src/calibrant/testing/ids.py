@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.testing.inputs import NOT_COUNTS, NOT_IDS
-from calibrant.testing.playing import Call, Subject, refusal, require, require_same
+from calibrant.testing.subject import Call, Subject, refusal, require, require_same
 
 
 def check_repeats(subject: Subject) -> None:

@@ -166,6 +166,11 @@ def numbers() -> Inputs:
     )
 
 
+def by_turns(names: Sequence[Id | None], part: str = "by") -> dict[str, Callable[[int], Any]]:
+    """Return the further argument that names the group or key of a round; none without names."""
+    return {part: lambda t: names[(t + t // 5) % len(names)]} if names else {}
+
+
 def grouped(names: Sequence[Id | None] = ("a", "b", 7, None)) -> Inputs:
     """Return inputs for a recalibrator of scores in [0, 1] whose rounds are in groups (`by`).
 
@@ -175,7 +180,7 @@ def grouped(names: Sequence[Id | None] = ("a", "b", 7, None)) -> Inputs:
     >>> from calibrant.testing import check_recalibrator, grouped
     >>> check_recalibrator(Recalibrator, grouped())
     """
-    return replace(probabilities(), further={"by": lambda t: names[(t + t // 5) % len(names)]})
+    return replace(probabilities(), further=by_turns(names))
 
 
 def keyed(keys: Sequence[Id] = ("a", "b", "c")) -> Inputs:
@@ -187,7 +192,6 @@ def keyed(keys: Sequence[Id] = ("a", "b", "c")) -> Inputs:
     >>> from calibrant.testing import check_recalibrator, keyed
     >>> check_recalibrator(Fleet, keyed())
     """
-    further = {"key": lambda t: keys[(t + t // 5) % len(keys)]}
     given = probabilities()
     # Without scores, None, a fleet forecasts.
     bad, not_series = (
@@ -195,12 +199,18 @@ def keyed(keys: Sequence[Id] = ("a", "b", "c")) -> Inputs:
         for table in (given.bad_scores, NOT_SERIES)
     )
     return replace(
-        given, further=further, calls=KeyedCalls(), bad_scores=bad, not_series=not_series
+        given,
+        further=by_turns(keys, "key"),
+        calls=KeyedCalls(),
+        bad_scores=bad,
+        not_series=not_series,
     )
 
 
-def class_probabilities(classes: int) -> Inputs:
+def class_probabilities(classes: int, names: Sequence[Id | None] = ()) -> Inputs:
     """Return inputs for a recalibrator of classes 0, 1, ...: rows that sum to one, and labels.
+
+    With names, rounds are in groups (`by`).
 
     Examples
     --------
@@ -229,7 +239,7 @@ def class_probabilities(classes: int) -> Inputs:
         row / 2, row[:-1], row[None], [*others, float("nan")], [*others - 1.0, float(classes)],
         [*others, "1"], [[1.0], *others], 0.5, "01", None, object(),
     )  # fmt: skip
-    return Inputs(rows, bad_rows, (classes, *NOT_CLASSES))
+    return Inputs(rows, bad_rows, (classes, *NOT_CLASSES), further=by_turns(names))
 
 
 def forecasts(names: Sequence[Id | None] = ()) -> Inputs:
@@ -264,5 +274,6 @@ def forecasts(names: Sequence[Id | None] = ()) -> Inputs:
         for each in (*NOT_FINITE, *NOT_NUMBERS)
         if each is not None and each is not NOT_FINITE[0]
     )
-    further = {"by": lambda t: names[(t + t // 5) % len(names)]} if names else {}
-    return Inputs(numbers_of, bad, (missing, None, *bad), further=further, calls=NumberCalls())
+    return Inputs(
+        numbers_of, bad, (missing, None, *bad), further=by_turns(names), calls=NumberCalls()
+    )

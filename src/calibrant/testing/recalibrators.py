@@ -11,8 +11,9 @@ from calibrant.testing.batches import BATCHES
 from calibrant.testing.deadlines import DEADLINES
 from calibrant.testing.ids import IDS
 from calibrant.testing.inputs import Inputs, probabilities
-from calibrant.testing.playing import Call, Subject, refusal, require, require_same
 from calibrant.testing.shared import SHARED
+from calibrant.testing.subject import Call, Subject, refusal, require, require_same
+from calibrant.testing.weights import WEIGHTS
 
 
 def check_recalibrator(
@@ -25,8 +26,9 @@ def check_recalibrator(
     answers, expiry, missing outcomes in `run`, seeding, scores and outcomes as people have them,
     bad scores, outcomes, ids and batches; batches (`predict_many`, `update_many`) where there are
     any; times (`at`), `capacity` and deadlines (`silence`, `after`, `due`, `hold`) where it takes
-    them; looking (`expected`) where it can be looked at, at one score and at many; and where it can
-    be saved (`to_bytes`), saving with predictions that wait, damaged bytes and bounded memory.
+    them; weights where `run` takes them; looking (`expected`) where it can be looked at, at one
+    score and at many; and where it can be saved (`to_bytes`), saving with predictions that wait,
+    damaged bytes and bounded memory.
 
     Parameters
     ----------
@@ -154,4 +156,5 @@ CHECKS = (
     *SHARED,
     *BATCHES,
     *DEADLINES,
+    *WEIGHTS,
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 from calibrant._checks import describe
 from calibrant.testing.inputs import NOT_SEEDS
-from calibrant.testing.playing import Call, Rounds, Subject, refusal, require, require_same
+from calibrant.testing.subject import Call, Rounds, Subject, refusal, require, require_same
 
 #: Streams of two lengths, and where they are cut: the short one also after each of its rounds.
 CUTS: tuple[tuple[int, tuple[Sequence[int], ...]], ...] = (

@@ -15,9 +15,15 @@ except ImportError as error:
     ) from error
 
 from calibrant.integrations.sklearn.classifier import (
-    OnlineCalibratedClassifier as OnlineCalibratedClassifier,
+    OnlineCalibratedClassifier,
 )
-from calibrant.integrations.sklearn.display import CalibrationDisplay as CalibrationDisplay
+from calibrant.integrations.sklearn.display import CalibrationDisplay
 from calibrant.integrations.sklearn.regressor import (
-    OnlineCalibratedRegressor as OnlineCalibratedRegressor,
+    OnlineCalibratedRegressor,
 )
+
+__all__ = [
+    "CalibrationDisplay",
+    "OnlineCalibratedClassifier",
+    "OnlineCalibratedRegressor",
+]

@@ -38,13 +38,22 @@ RESPONSES = ("auto", "predict_proba", "decision_function")
 
 
 def learn(
-    recalibrator: Recalibrator | MulticlassRecalibrator, scores: Floats, codes: Codes
+    recalibrator: Recalibrator | MulticlassRecalibrator,
+    scores: Floats,
+    codes: Codes,
+    weights: npt.NDArray[Any] | None,
 ) -> None:
     """Let a recalibrator learn the classes of rows, one after the other."""
     if isinstance(recalibrator, Recalibrator):
-        recalibrator.run(scores[:, 0], codes == 1)
+        recalibrator.run(scores[:, 0], codes == 1, weights=weights)
     else:
-        recalibrator.run(scores, codes)
+        recalibrator.run(scores, codes, weights=weights)
+
+
+def weights_in(params: dict[str, Any]) -> npt.NDArray[Any] | None:
+    """Return the weights among the parameters of a fit, None without."""
+    weights = params.get("sample_weight")
+    return None if weights is None else np.asarray(weights)
 
 
 def _can_follow(classifier: OnlineCalibratedClassifier) -> bool:
@@ -58,45 +67,44 @@ def _can_follow(classifier: OnlineCalibratedClassifier) -> bool:
 
 
 class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Recalibrate a classifier's probabilities, out of sample, and go on with every new batch.
+    """Recalibrate a classifier's probabilities, out of sample, and continue with new batches.
 
-    - ``fit`` takes the rows as a set without order, as scikit-learn does. Each of ``cv`` folds is
-      scored by a clone of the estimator that was fitted on the others, and the recalibrator learns
-      these scores, with the outcomes, in random order. In the end the estimator is fitted on
-      everything.
-    - ``fit`` of a ``FrozenEstimator``, a model deployed already, teaches the recalibrator its
-      scores on X, in random order; X must be rows that the model was not fitted on.
+    - ``fit`` treats the rows as unordered, as scikit-learn does. Each of ``cv`` folds is scored by
+      a clone of the estimator that was fitted on the others, and the recalibrator learns from these
+      scores and the outcomes in random order. Finally, the estimator is fitted on all rows.
+    - ``fit`` with a ``FrozenEstimator``, a model that is already deployed, has the recalibrator
+      learn from its scores on X, in random order; the model must not have been fitted on X.
     - ``partial_fit`` takes the rows in order of time, oldest first, and later than all before. It
-      scores the batch with the model as it stands, teaches the recalibrator, and then lets the
-      estimator learn the batch if it has ``partial_fit``. One that has not, or is frozen, stays as
-      it is and is followed.
+      scores the batch with the current model, has the recalibrator learn from it, and then calls
+      the estimator's ``partial_fit``. An estimator without ``partial_fit``, or a frozen one, is not
+      changed.
 
-    A row whose label comes late is given to ``partial_fit`` when it has come; until then its label
-    may be missing there. There are no ids here, so a label that is never announced is not for this
-    class: give ``raw_scores`` to a ``Recalibrator(silence=...)``.
+    A row with a late label is passed to ``partial_fit`` once the label is known; until then, its
+    label may be missing there. There are no ids, so this class does not support labels that are
+    never reported: pass ``raw_scores`` to a ``Recalibrator(silence=...)`` instead.
 
-    With ``shuffle=False``, ``fit`` too takes the rows in order of time: it cuts them into ``cv +
-    1`` stretches, and a clone that is fitted on all rows before a stretch scores it. Rows that a
-    cross-validation has picked are in no such order.
+    With ``shuffle=False``, ``fit`` also takes the rows in order of time: it splits them into ``cv +
+    1`` stretches, and scores each with a clone that is fitted on all rows before it. Rows selected
+    by a cross-validation are not in order of time.
 
-    ``predict_proba`` is pure: it gives the mean of what the recalibrator would draw (its
-    ``expected``). `docs/integrations.md` says what that costs.
+    ``predict_proba`` is pure: it returns the mean of what the recalibrator would draw (its
+    ``expected``). See `docs/integrations.md` for the consequences.
 
     Parameters
     ----------
     estimator : classifier, default None
-        What to recalibrate; None stands for ``SGDClassifier(loss="log_loss")``.
+        The classifier to recalibrate; None stands for ``SGDClassifier(loss="log_loss")``.
     response_method : {"auto", "predict_proba", "decision_function"}, default "auto"
-        Which scores of the estimator to take; "auto" prefers probabilities.
+        Which scores of the estimator to use; "auto" prefers probabilities.
     cv : int, default 5
-        Folds of ``fit``, at least two, and no more than rows of the rarest class; without
-        `shuffle`, stretches that teach the recalibrator. A stretch before which some class was
-        never seen is passed over.
+        The number of folds of ``fit``, at least two, and at most the number of rows of the rarest
+        class; without `shuffle`, the number of stretches that are scored. A stretch is skipped if
+        some class does not occur before it.
     shuffle : bool, default True
-        Whether the rows of ``fit`` have no order; False if they are in order of time.
+        Whether the rows of ``fit`` are unordered; False if they are in order of time.
     random_state : int, RandomState or None, default 0
-        Seed of the draws, of the random order, and of the default estimator. None takes another
-        one each time.
+        Seed of the draws, of the random order, and of the default estimator. With None, a different
+        seed is used each time.
 
     Attributes
     ----------
@@ -105,7 +113,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
     estimator_ : classifier
         The fitted estimator, or the frozen one.
     recalibrator_ : Recalibrator or MulticlassRecalibrator
-        Of the second of two classes, or of three and more.
+        Of the second of two classes, or of three classes or more.
     n_features_in_ : int
         Number of features, if the estimator has it.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -147,7 +155,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
     # -- learning -----------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
-        """Fit the estimator, and teach the recalibrator its scores out of sample.
+        """Fit the estimator, and have the recalibrator learn its out-of-sample scores.
 
         Parameters
         ----------
@@ -156,10 +164,11 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         y : array-like of shape (n_samples,)
             Their labels.
         **params
-            For the estimator's ``fit``; those with one value a row are cut as the rows are.
+            For the estimator's ``fit``; those with one value per row are split like the rows.
+            ``sample_weight`` also weights the rows in the recalibrator.
         """
         X, y = checked(X, y)
-        params = self._routed("fit", params)
+        weights, params = weights_in(params), self._routed("fit", params)
         estimator = self._model()
         if isinstance(estimator, FrozenEstimator):
             classes = classes_of(estimator)
@@ -172,20 +181,21 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             pieces = self._models(estimator, X, y, params, cut(codes))
         recalibrator = self._fresh(estimator, len(classes))
         scored = [
-            (self._scores(model, _safe_indexing(X, rows), len(classes)), codes[rows])
+            (self._scores(model, _safe_indexing(X, rows), len(classes)), codes[rows], rows)
             for model, rows in pieces
         ]
         if scored:
-            scores, happened = (np.concatenate(parts) for parts in zip(*scored, strict=True))
+            scores, happened, at = (np.concatenate(parts) for parts in zip(*scored, strict=True))
             order = np.arange(len(happened))
             if self.shuffle:
                 check_random_state(self.random_state).shuffle(order)
-            learn(recalibrator, scores[order], happened[order])
+            heavy = None if weights is None else weights[at[order]]
+            learn(recalibrator, scores[order], happened[order], heavy)
         return self._keep(estimator, classes, recalibrator)
 
     @available_if(_can_follow)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, **params: Any) -> Self:
-        """Teach the recalibrators the scores of a new batch, and then the estimator the batch.
+        """Learn from a new batch: first the recalibrator from its scores, then the estimator.
 
         Parameters
         ----------
@@ -193,12 +203,12 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             As in ``fit``; the rows are later than all before. Here a label may be missing (NaN,
             None or ``pandas.NA``): of such a row nothing is learned.
         classes : array-like of shape (n_classes,), default None
-            All labels that will ever come: needed by the first call, unless ``fit`` came before
-            or the estimator is frozen.
+            All labels that may ever occur: required in the first call, unless ``fit`` was called
+            before or the estimator is frozen.
         **params
-            For the estimator's ``partial_fit``.
+            For the estimator's ``partial_fit``; ``sample_weight`` as in ``fit``.
         """
-        params = self._routed("partial_fit", params)
+        weights, params = weights_in(params), self._routed("partial_fit", params)
         known = self._classes_of_stream(classes)
         rows = rows_with_labels(y)
         if rows is not None:
@@ -206,6 +216,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             if not len(rows) and hasattr(self, "estimator_"):
                 return self
             params = of_rows(params, rows, len(y))
+            weights = None if weights is None else weights[rows]
             X, y = _safe_indexing(X, rows), labels_of(y, rows)
         X, y = checked(X, y)
         codes = codes_of(y, known, rows)
@@ -217,7 +228,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             estimator.partial_fit(X, y, classes=known, **params)
         recalibrator = self.recalibrator_ if is_fitted else self._fresh(estimator, len(known))
         if scores is not None:
-            learn(recalibrator, scores, codes)
+            learn(recalibrator, scores, codes, weights)
         return self._keep(estimator, known, recalibrator)
 
     # -- predicting ---------------------------------------------------------------------------
@@ -240,7 +251,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         return labels
 
     def raw_scores(self, X: Any) -> Floats:
-        """Return the estimator's own scores, to set beside the calibrated probabilities.
+        """Return the estimator's own scores, for comparison with the calibrated probabilities.
 
         An array of shape (n_samples, n_classes); of two classes, (n_samples, 1) with the score of
         the second.

@@ -16,6 +16,11 @@ from calibrant._checks import Floats, check_integer
 from calibrant.recalibrate import Distribution, NumberRecalibrator
 
 
+def heavy(weights: Any, start: int = 0, stop: int | None = None) -> dict[str, Any]:
+    """Return the weights of some rows as an estimator takes them; nothing without any."""
+    return {} if weights is None else {"sample_weight": weights[start:stop]}
+
+
 class OnlineCalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Recalibrate a regressor's forecasts, out of sample, and go on with every new batch.
 
@@ -71,34 +76,44 @@ class OnlineCalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimato
         model = Ridge() if self.estimator is None else self.estimator
         return model if isinstance(model, FrozenEstimator) else clone(model)
 
-    def fit(self, X: Any, y: npt.ArrayLike) -> Self:
-        """Learn from rows in order of time, oldest first."""
-        check_consistent_length(X, y)
+    def fit(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Learn from rows in order of time, oldest first.
+
+        What rows weigh, `sample_weight`, says how much each teaches the estimator, which must take
+        weights, and the recalibrator.
+        """
+        check_consistent_length(X, y, sample_weight)
+        weights = None if sample_weight is None else column_or_1d(sample_weight)
         outcomes = column_or_1d(y, dtype=np.float64)
         folds = check_integer("cv", self.cv, 1)
         self.recalibrator_ = NumberRecalibrator(periods=self.periods, bounds=self.bounds)
         self.estimator_ = self._fresh()
         if isinstance(self.estimator_, FrozenEstimator):
-            self.recalibrator_.run(self.estimator_.predict(X), outcomes)
+            self.recalibrator_.run(self.estimator_.predict(X), outcomes, weights=weights)
             return self
         if len(outcomes) <= folds:
             raise ValueError(f"cv={folds} needs more than {folds} rows, got {len(outcomes)}")
         cuts = np.linspace(0, len(outcomes), folds + 2).astype(int)
         for start, stop in zip(cuts[1:-1].tolist(), cuts[2:].tolist(), strict=True):
-            model = self._fresh().fit(_safe_indexing(X, slice(0, start)), outcomes[:start])
+            before = _safe_indexing(X, slice(0, start))
+            model = self._fresh().fit(before, outcomes[:start], **heavy(weights, 0, start))
             forecasts = model.predict(_safe_indexing(X, slice(start, stop)))
-            self.recalibrator_.run(forecasts, outcomes[start:stop])
-        self.estimator_.fit(X, outcomes)
+            some = None if weights is None else weights[start:stop]
+            self.recalibrator_.run(forecasts, outcomes[start:stop], weights=some)
+        self.estimator_.fit(X, outcomes, **heavy(weights))
         return self
 
-    def partial_fit(self, X: Any, y: npt.ArrayLike) -> Self:
-        """Go on with later rows, oldest first."""
+    def partial_fit(
+        self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> Self:
+        """Go on with later rows, oldest first; `sample_weight` as in ``fit``."""
         check_is_fitted(self, "estimator_")
-        check_consistent_length(X, y)
+        check_consistent_length(X, y, sample_weight)
+        weights = None if sample_weight is None else column_or_1d(sample_weight)
         outcomes = column_or_1d(y, dtype=np.float64)
-        self.recalibrator_.run(self.estimator_.predict(X), outcomes)
+        self.recalibrator_.run(self.estimator_.predict(X), outcomes, weights=weights)
         if hasattr(self.estimator_, "partial_fit"):
-            self.estimator_.partial_fit(X, outcomes)
+            self.estimator_.partial_fit(X, outcomes, **heavy(weights))
         return self
 
     def predict(self, X: Any) -> Floats:

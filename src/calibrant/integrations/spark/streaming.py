@@ -243,7 +243,7 @@ def check_deadlines(fleet: Fleet, columns: Columns, wait: object) -> None:
         raise ValueError("with silence or hold predictions need ids, for their outcomes")
     if wait is not None:
         raise ValueError(
-            "wait does not go with silence or hold, which say when outcomes are learned"
+            "wait cannot be combined with silence or hold, which set when outcomes are learned"
         )
     if columns.due is None:
         span = fleet.after if fleet.hold is None else fleet.hold
