@@ -148,7 +148,7 @@ BAD = {
     "bare decimal commas.csv": ("y\n0,5\n", "for decimal commas say --delimiter ';'"),
     "both marks.csv": (scores("0.5", "0,5"), "with decimal commas or with decimal points"),
     "thousands.csv": (scores("1.234,5"), "without marks between thousands"),
-    "percent.csv": (scores("25%"), "write 0.25 for 25 %"),
+    "percent.csv": (scores("25%"), "write 0.25 for 25%"),
     "underscore.csv": (scores("0_1"), "got '0_1', must be a finite number"),
     "other digits.csv": (scores("٠.٥"), "must be a finite number"),
     "hexadecimal.csv": (scores("0x1"), "must be a finite number"),

@@ -10,17 +10,20 @@ import numpy as np
 import pytest
 
 from calibrant import (
+    Decider,
     Epoch,
     EventForecaster,
     Fleet,
     Interval,
     MulticlassRecalibrator,
+    NumberRecalibrator,
     Recalibrator,
     Refined,
 )
 from calibrant.experiments.groups import FORECASTER_GROUPS
 from calibrant.forecasters.named import FORECASTERS, make
 from calibrant.forecasters.rivals import ExponentialWindow, FosterHart, RunningMean
+from calibrant.partitions import Partition
 from calibrant.saving import Savable
 
 
@@ -115,6 +118,7 @@ def test_names_and_groups_follow_from_the_classes():
 
 
 SPANS = [5, 2.5, np.int64(5), np.float32(2.5), "30d", timedelta(days=30), np.timedelta64(90, "m")]
+SPANS += [timedelta(microseconds=1), np.timedelta64(1, "ns")]
 WATCHES = [True, {"every": 1000}, {"every": np.int64(1000), "tolerance": np.float64(0.01)}]
 ACCEPTED = [
     *((make, {"silence": 0, "after": span}) for make in (Recalibrator, Fleet) for span in SPANS),
@@ -124,6 +128,8 @@ ACCEPTED = [
     *((EventForecaster, {"monitor": watch}) for watch in WATCHES),
     *((make, {"capacity": np.int32(7), "seed": np.uint64(7)}) for make in (Recalibrator, Fleet)),
     (EventForecaster, {"periods": np.array([7, 24]), "ahead": np.int8(2)}),
+    *((Decider, {"budget": 0.1, "per": span}) for span in SPANS[4:]),
+    (Decider, {"recall": 0.5, "explore": 0.1, "per": np.int64(1000), "band": np.float32(0.5)}),
 ]  # fmt: skip
 
 
@@ -144,7 +150,7 @@ def test_what_a_constructor_accepts_is_saved_and_restored(make, arguments):
         ({"silence": 0, "after": 10**400}, "after must be a positive number"),
         ({"hold": 10**400}, "hold must be a positive number"),
         ({"hold": timedelta(0)}, "hold must be a positive number"),
-        ({"hold": np.timedelta64("NaT")}, "hold must be a positive number"),
+        ({"hold": np.timedelta64("NaT", "s")}, "hold must be a positive number"),
         ({"seed": 10**30}, "seed must be an integer in"),
         ({"seed": np.timedelta64(90, "m")}, "seed must be an integer in"),
     ],
@@ -152,3 +158,36 @@ def test_what_a_constructor_accepts_is_saved_and_restored(make, arguments):
 def test_numbers_beyond_any_use_are_refused(make, arguments, message):
     with pytest.raises(ValueError, match=message):
         make(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (EventForecaster, "periods"),
+        (NumberRecalibrator, "bounds"),
+        (MulticlassRecalibrator, "classes"),
+    ],
+)
+def test_what_has_a_length_and_no_items_is_refused(make, name):
+    with pytest.raises(ValueError, match=f"{name} must be .* got <Partition"):
+        make(**{name: Partition((0.0, 0.5, 1.0))})
+
+
+@pytest.mark.parametrize("name", [np.int64(3), np.uint8(3), np.str_("x")])
+@pytest.mark.parametrize(
+    ("make", "row"),
+    [
+        (Recalibrator, 0.3),
+        (lambda: MulticlassRecalibrator(3, monitor=True), [0.2, 0.3, 0.5]),
+        (lambda: NumberRecalibrator(monitor=True), 0.3),
+    ],
+)
+def test_groups_with_names_of_numpy_are_saved_and_restored(make, row, name):
+    learner = make()
+    learner.predict(row, id=1, by=name)
+    learner.predict_many([row, row], ids=[2, 3], by=[name, None])
+    learner.update_many([1, 1], ids=[1, 2])
+    learner.run([row], [1], by=np.array([name]))
+    assert learner.groups == {name.item() if name != "x" else "x": 3}
+    assert [type(each) for each in learner.groups] == [str if name == "x" else int]
+    assert type(learner).from_bytes(learner.to_bytes()).to_bytes() == learner.to_bytes()

@@ -65,6 +65,7 @@ def fenced(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
 
 
+@pytest.mark.usefixtures("contracts")
 @every_page(*(page for page in PAGES if page_id(page) not in ELSEWHERE))
 def test_python_on_pages(page, tmp_path, monkeypatch):
     """All blocks of a page are one session."""
@@ -76,9 +77,9 @@ def test_python_on_pages(page, tmp_path, monkeypatch):
     assert results.failed == 0
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def contracts(monkeypatch):
-    """A contract is not checked again: those of all classes are, over the tables."""
+    """In examples no contract is checked again: those of all classes are, over the tables."""
 
     def check(cls, *_, **__):
         assert cls in {row[0] for row in [*FORECASTERS, *RECALIBRATORS]}
@@ -89,13 +90,13 @@ def contracts(monkeypatch):
 
 @every_page(*PAGES, slow=SLOW | {"README.md"})  # its command plays all flights
 def test_commands_on_pages(page, tmp_path, monkeypatch):
-    """A console block is a command after each `$ `, and what it prints."""
+    """A console block is a command after each `$ `, of one or more lines, and what it prints."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(console.out, "width", 100)
     compare = doctest.OutputChecker().check_output
     for block in fenced(page, "console"):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
-            command, _, shown = part.partition("\n")
+            command, _, shown = re.sub(r"\\\n *", "", part).partition("\n")
             code, printed, messages = run_command(command)
             assert code == 0, f"{command}\n{messages}"
             if shown.strip():
@@ -115,6 +116,7 @@ def run_command(command):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.usefixtures("contracts")
 @pytest.mark.parametrize("name", ["calibrant", *MODULES])
 def test_docstrings(name):
     """Classes and functions are looked through by hand: doctest passes over compiled ones."""

@@ -1,10 +1,14 @@
 """Ctrl-C at any moment: a call was made whole, or not at all."""
 
+import os
+import signal
+import threading
 import time
 
 import numpy as np
 import pytest
 
+from calibrant._kernels.interrupts import is_held, uninterrupted
 from interrupting import CASES, LATE, AtLine, alarm, judged
 
 #: Signals a case, and lines of which one is tried at each, so that a test takes half a second.
@@ -44,3 +48,48 @@ def test_a_signal_at_any_moment(case):
             found.append(judged(case, player, before, after, size))
     assert {*found} <= {None, LATE}
     assert found.count(LATE) <= 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no sigaction")
+def test_sigint_is_held_until_all_that_belongs_together_is_done():
+    done = []
+    time.sleep(0.02)  # until what another test set is looked for
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        with uninterrupted:
+            with uninterrupted:
+                signal.raise_signal(signal.SIGINT)
+                done.append(is_held())
+            done.append(is_held())
+        done.append("too late")
+    assert done == [True, True]
+    assert not is_held()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no sigaction")
+def test_whose_handler_it_was_gets_sigint_afterwards():
+    came = []
+    before = signal.signal(signal.SIGINT, lambda *_: came.append(is_held()))
+    time.sleep(0.02)  # until it is looked for a new one
+    try:
+        with uninterrupted:
+            signal.raise_signal(signal.SIGINT)
+            assert came == []
+        assert came == [False]
+        signal.raise_signal(signal.SIGINT)
+        assert came == [False, False]
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_other_threads_hold_nothing():
+    found = []
+
+    def look():
+        with uninterrupted:
+            found.append(is_held())
+
+    with uninterrupted:
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+    assert found == [False]

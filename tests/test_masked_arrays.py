@@ -1,5 +1,8 @@
 """Masked arrays: what is behind a mask is never taken for a number."""
 
+import sys
+from types import ModuleType
+
 import numpy as np
 import pytest
 
@@ -47,3 +50,8 @@ def test_a_hidden_name_is_a_missing_one_where_one_may_be_missing():
     assert recalibrator.groups == {"a": 2, "b": 1}
     card.extend(SHOWN, SHOWN, labels=names)
     assert {name: each.rounds for name, each in card.labels.items()} == {"a": 2, "b": 1}
+
+
+def test_another_thread_may_be_importing_masked_arrays(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy.ma", ModuleType("numpy.ma"))  # as yet empty
+    assert Recalibrator().run([0.5], [1]).shape == (1,)

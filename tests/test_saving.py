@@ -3,14 +3,17 @@
 import json
 import struct
 from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from calibrant import Epoch, Recalibrator, Zoom
+from benchmarks.forged import parts_of, sealed
+from calibrant import Epoch, Interval, Recalibrator, Zoom
 from calibrant._bytes import DIGEST, FIXED, MAGIC, Saved
 from calibrant.forecasters.rivals import FosterHart
 from calibrant.measures import Scorecard
+from calibrant.partitions import Partition
 from calibrant.saving import pack, unpack
 
 
@@ -106,7 +109,13 @@ def test_forged_headers_are_refused(header):
         Zoom.from_bytes(resealed(content))
 
 
-@pytest.mark.parametrize("arrays", [[["S", "<f8", 10**15]], [["S", "|O", 1]], [["S", "<f8", -5]]])
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        [["S", "<f8", 10**15]], [["S", "<f8", 10**30]], [["S", "|O", 1]], [["S", "<f8", -5]],
+        [[5, "<f8", 1]], [[None, "<f8", 1]],
+    ],
+)  # fmt: skip
 def test_forged_lengths_are_refused(arrays):
     header = json.dumps(
         {"class": "Zoom", "parameters": {}, "rounds": 0, "numbers": {}, "arrays": arrays}
@@ -115,6 +124,14 @@ def test_forged_lengths_are_refused(arrays):
     content = FIXED.pack(MAGIC, 1, length, len(header)) + header + bytes(8)
     with pytest.raises(ValueError, match="is invalid"):
         Zoom.from_bytes(resealed(content))
+
+
+def test_a_partition_beyond_floats_is_refused():
+    forecaster = Interval(partition=Partition((0.0, 0.5, 1.0)), horizon=100)
+    header, arrays = parts_of(forecaster.to_bytes())
+    header["parameters"]["partition"]["edges"][1] = 10**400
+    with pytest.raises(ValueError, match="is invalid"):
+        Interval.from_bytes(sealed(header, arrays))
 
 
 @pytest.mark.parametrize(
@@ -137,3 +154,17 @@ def test_forged_states_of_others_are_refused(forecaster, change):
 def test_bytes_like_objects_are_read(blob):
     assert Zoom.from_bytes(bytearray(blob)).to_bytes() == blob
     assert Zoom.from_bytes(memoryview(blob)).to_bytes() == blob
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no file without an end")
+@pytest.mark.parametrize("cls", [Zoom, Recalibrator, Scorecard])
+def test_a_file_without_an_end_is_not_read_to_its_end(cls):
+    import resource  # noqa: PLC0415 - of POSIX
+
+    room = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (2**33, room[1]))
+    try:
+        with pytest.raises(ValueError, match=r"/dev/zero: .* the signature is missing"):
+            cls.load("/dev/zero")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, room)

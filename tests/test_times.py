@@ -10,6 +10,7 @@ from calibrant import Monitor
 from calibrant._times import rising_times, time_of, times_of, times_or_one
 
 DAY = 86_400.0
+NEVER = np.datetime64("NaT", "s")
 NOON = 19_000.5 * DAY  # 8 January 2022
 SAME = (
     NOON, np.float64(NOON), int(NOON), np.int64(NOON),
@@ -49,7 +50,7 @@ def test_the_array_is_no_view_of_what_was_given():
 
 @pytest.mark.parametrize(
     "bad",
-    [True, None, "2022-01-08", np.nan, np.inf, 10**400, np.datetime64("NaT"), [1.0], timedelta(1)],
+    [True, None, "2022-01-08", np.nan, np.inf, 10**400, NEVER, [1.0], timedelta(1)],
 )
 def test_what_is_no_time_is_refused(bad):
     with pytest.raises(ValueError, match="at must be a date, a time or a finite number, got"):
@@ -94,7 +95,7 @@ def test_a_date_that_microseconds_cannot_reach_is_refused(unit):
     assert time_of(np.datetime64(-290_000, "Y")) < 0 < time_of(np.datetime64(290_000, "Y"))
 
 
-@pytest.mark.parametrize("none", [np.datetime64("NaT"), pd.NaT, float("nan")])
+@pytest.mark.parametrize("none", [NEVER, pd.NaT, float("nan")])
 def test_a_date_that_is_none_is_no_time(none):
     monitor = Monitor()
     before = monitor.to_bytes()

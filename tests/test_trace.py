@@ -15,7 +15,7 @@ from benchmarks.trace import (
 
 
 @pytest.mark.parametrize(
-    ("command", "functions", "modules"), [(REPORT, 215, 45), (SILENCE, 135, 35)], ids=str
+    ("command", "functions", "modules"), [(REPORT, 185, 39), (SILENCE, 110, 30)], ids=str
 )
 def test_a_file_visits_few_places(command, functions, modules):
     found = visited(command)

@@ -1,6 +1,10 @@
-"""The wheel, as a user gets it: in an empty environment, without extras or a compiler's traces."""
+"""The wheel, as a user gets it: in an empty environment, without extras or a compiler's traces.
+
+And the image that is made from it.
+"""
 
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -117,3 +121,23 @@ def test_the_command_line_runs_there(empty_environment, tmp_path):
     lines = result.read_text().splitlines()
     assert lines[0] == "outcome,prediction"
     assert len(lines) == 201
+
+
+def test_the_service_runs_in_the_image_and_survives_a_kill(wheel, tmp_path):
+    """Built by buildah in a chroot, from Debian's packages if there is no other base."""
+    missing = [each for each in ("buildah", "mmdebstrap") if shutil.which(each) is None]
+    if missing or os.geteuid() != 0:
+        pytest.skip(f"building an image needs root, and {', '.join(missing) or 'nothing else'}")
+    wheels = tmp_path / "dist" / "image"
+    wheels.mkdir(parents=True)
+    run(
+        sys.executable, "-m", "pip", "download", "--quiet", "--only-binary", ":all:",
+        "--disable-pip-version-check", "--constraint", str(ROOT / "requirements-dev.txt"),
+        "--dest", str(wheels), f"{wheel}[service,postgres]",
+    )  # fmt: skip
+    run("bash", str(ROOT / "packaging" / "build_image.sh"), str(tmp_path))
+    check = [sys.executable, str(ROOT / "packaging" / "check_image.py"), "--kills", "1"]
+    printed = run(*check, cwd=ROOT)
+    megabytes = int(printed.split("image: ")[1].split()[0])
+    assert megabytes < 200
+    assert "1 kills" in printed

@@ -22,5 +22,8 @@ def test_nothing_is_bad(kind):
 
 def test_what_is_bad_is_found(monkeypatch):
     monkeypatch.setattr(attack.forged, "verdict", lambda *_: "makes no sense")
-    tally = attack.attack(0.001, kinds=(attack.attack_states,))
+    told = []
+    tally = attack.Tally(told.append)
+    attack.play_round("states", 0, tally)
     assert [row[2] for row in tally.rows()] == [200]
+    assert len(told) == 200

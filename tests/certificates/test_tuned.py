@@ -45,7 +45,7 @@ def test_stationarity_passes_a_certificate_in_at_most_delta_of_runs(measure, mea
 
 @pytest.mark.parametrize("measure", CERTIFIED_MEASURES)
 def test_a_shift_is_flagged(measure):
-    """0.5 turns into 0.8 after 50,000 rounds: flagged within 10,000 in at least 95 % of runs.
+    """0.5 turns into 0.8 after 50,000 rounds: flagged within 10,000 in at least 95% of runs.
 
     If it is missed with probability at most 0.05, no more than 4 of 20 are, except with
     probability P(Bin(20, 0.05) >= 5) < 0.003.

@@ -79,13 +79,13 @@ CASES = {
     ),
     "order.backwards": (
         lambda frame: frame[::-1],
-        "Time runs backwards in 100 % of the steps",
+        "Time runs backwards in 100% of the steps",
         "recalibrate refuse, inspect refuse, measure quiet, forecast refuse, frame refuse, "
         "compare refuse",
     ),
     "order.shuffled": (
         lambda frame: frame.sample(frac=1.0, random_state=0),
-        "the rows are not in the order of time",
+        "the rows are not in order of time",
         "recalibrate refuse, inspect refuse, measure quiet, forecast refuse, frame refuse, "
         "compare refuse",
     ),
@@ -97,7 +97,7 @@ CASES = {
     ),
     "scale.percent": (
         lambda frame: frame.assign(s=100 * frame["s"]),
-        "they seem to be percents",
+        "they seem to be percentages",
         "recalibrate refuse, inspect refuse, frame refuse, fit refuse, compare refuse",
     ),
     "leak.copy": (
@@ -107,41 +107,41 @@ CASES = {
     ),
     "leak.in_sample": (
         fitted,
-        "seem to have been fitted to these very outcomes",
+        "seem to have been fitted to these outcomes",
         "recalibrate warn, inspect warn, measure warn, frame warn, fit warn, page warn, "
         "compare warn",
     ),
     "lopsided": (
         selected,
-        "one kind may be reported more often than the other",
+        "one kind of outcome may be reported more often than the other",
         "recalibrate warn, inspect warn, measure warn, frame warn, fit warn, page warn, "
         "compare warn",
     ),
     "lateness": (
         late,
-        "become known earlier than outcomes 0",
+        "become known earlier than outcomes of 0",
         "recalibrate warn, inspect warn, frame warn, page warn, compare warn",
     ),
     "duplicates": (
         lambda frame: pd.concat([frame, frame]).sort_values("t", kind="stable"),
-        "they seem to be copies",
+        "the rows seem to be copies",
         "recalibrate warn, inspect warn, measure warn, frame warn, fit warn, page warn, "
         "compare warn",
     ),
     "inverted": (
         lambda frame: frame.assign(s=1 - frame["s"]),
-        "Higher scores go with fewer ones",
+        "Outcomes of 1 are rarer where scores are higher",
         "recalibrate warn, inspect warn, measure warn, frame warn, fit warn, page warn, "
         "compare warn",
     ),
     "ties": (
         lambda frame: frame.assign(t=frame["t"].dt.floor("D")),
-        "share their time with another",
+        "have the same time as another",
         "recalibrate note, inspect note, forecast note, page note, compare note",
     ),
     "maturity.rising": (
         waiting,
-        "the last rows still wait",
+        "many of the last outcomes have not arrived yet",
         "recalibrate note, inspect note, measure note, page note, compare note",
     ),
     "constant": (
@@ -308,7 +308,7 @@ def test_rows_of_one_time_do_not_learn_from_each_other(tmp_path):
     found = json.loads(calibrant("recalibrate", written(frame, tmp_path), *options(frame),
                                  "--json").stdout)  # fmt: skip
     assert "ties" in [each["check"] for each in found["checks"]]
-    assert found["findings"][0].startswith("Assumed: each outcome was known before the next row")
+    assert found["findings"][0].startswith("Assumption: each outcome was known before the next row")
     own = recalibrate_frame(frame.assign(t=np.arange(ROWS)), score="s", outcome="y", time="t")
     assert own["calibrated"].tolist() == Recalibrator().run(scores, outcomes).tolist()
 
@@ -358,7 +358,7 @@ def test_percents_dates_gaps_and_recurring_ids(tmp_path):
     asked = ("recalibrate", path, *options(frame), "--date-format", "%d.%m.%Y %H:%M")
     assert "50 of 2,050 rows have no score" in calibrant(*asked, "--sort", "t").stderr
     cures = ("--sort", "t", "--missing", "skip")
-    assert "they seem to be percents" in calibrant(*asked, *cures).stderr
+    assert "they seem to be percentages" in calibrant(*asked, *cures).stderr
     cures += ("--scale", "percent")
     assert "An id names one prediction" in calibrant(*asked, *cures, "--id", "user_id").stderr
     found = json.loads(calibrant(*asked, *cures, "--id", "user_id,month", "--json").stdout)
@@ -375,7 +375,7 @@ def test_percents_dates_gaps_and_recurring_ids(tmp_path):
 def test_more_ids_than_are_kept_are_warned_of():
     """Case 6."""
     recalibrator = Recalibrator(capacity=100)
-    with pytest.warns(UserWarning, match="250 predictions wait for their outcomes at once"):
+    with pytest.warns(UserWarning, match="250 predictions are pending at the same time"):
         recalibrator.predict_many(np.full(250, 0.5), ids=list(range(250)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -398,7 +398,7 @@ def test_days_have_no_hour(step, has_hour):
     forecaster = EventForecaster()
     outcomes = np.random.default_rng(0).integers(0, 2, 700)
     forecaster.run(outcomes, at=[datetime.fromtimestamp(row * step, UTC) for row in range(700)])
-    words = [each.words for each in forecaster.memory()]
+    words = [each.words for each in forecaster.weights()]
     assert ("the hour of the day" in words) == has_hour
 
 

@@ -56,7 +56,7 @@ def test_files_that_cannot_be_read(calibrant, tmp_path):
 def test_percents(calibrant, tmp_path):
     path = tmp_path / "percents.csv"
     path.write_text("p,y\n30,0\n90,1\n")
-    said = ("percents.csv, line 2, column 'p'", "30", "[0, 1]", "divide percents by 100")
+    said = ("percents.csv, line 2, column 'p'", "30", "[0, 1]", "divide percentages by 100")
     refused(calibrant("recalibrate", path, "--score", "p", "--outcome", "y"), *said, "(--kind)")
     for command in ("measure", "watch"):
         refused(calibrant(command, path, "--prediction", "p", "--outcome", "y"), *said)

@@ -103,7 +103,7 @@ def test_a_long_table_shows_the_most_rounds(calibrant, tmp_path):
         "compare", "--forecasters", "zoom", "--streams", "families", "--seeds", 1, "--workers", 1,
         "--horizons", "100,200,300,400,500", "--out", tmp_path,
     )  # fmt: skip
-    assert "the most rounds of each stream only" in result.stdout
+    assert "only the largest number of rounds of each stream" in result.stdout
     assert len(re.findall(r", 500 ", result.stdout)) == len(FAMILIES)
     assert not re.search(r", [1-4]00 ", result.stdout)
 
@@ -116,7 +116,7 @@ def test_a_stream_that_is_too_short_is_used_whole(calibrant, tmp_path):
         *SMALL, "--forecasters", "zoom", "--streams", spec, "--out", tmp_path / "out"
     )
     assert result.exit_code == 0, result.stderr
-    assert f"shorter than 300 rounds and used whole: {spec} (150)" in result.stderr
+    assert f"shorter than 300 rounds, so used as a whole: {spec} (150)" in result.stderr
     results = read_results(tmp_path / "out")
     assert {result.task.rounds for result in results.all} == {100, 150}
     assert results.streams == [spec]
@@ -125,9 +125,9 @@ def test_a_stream_that_is_too_short_is_used_whole(calibrant, tmp_path):
 def test_the_title_is_not_folded_and_fits_one_seed(calibrant, tmp_path):
     common = ("compare", "--forecasters", "zoom", "--streams", "drift", "--horizons", 50)
     one = calibrant(*common, "--seeds", 1, "--workers", 1, "--out", tmp_path)
-    assert one.stdout.splitlines()[0] == "cal2, one seed; * is the best of a line"
+    assert one.stdout.splitlines()[0] == "cal2, one seed; * marks the best in each row"
     two = calibrant(*common, "--seeds", 2, "--workers", 1, "--out", tmp_path)
-    title = "cal2, mean and spread over 2 seeds; * is the best of a line"
+    title = "cal2, mean and spread over 2 seeds; * marks the best in each row"
     assert two.stdout.splitlines()[0] == title
 
 
@@ -214,7 +214,7 @@ def test_a_terminal_sees_a_bar(program, tmp_path, monkeypatch):
         os.close(ours)
     process.communicate()
     assert process.returncode == 0
-    assert re.search(rb"comparing .* \d+ % \d+ of 80 tasks", re.sub(rb"\x1b\[[\d;?]*\w", b"", seen))
+    assert re.search(rb"comparing .* \d+% \d+ of 80 tasks", re.sub(rb"\x1b\[[\d;?]*\w", b"", seen))
 
 
 def test_every_name_is_in_the_default_comparison():
@@ -226,6 +226,8 @@ def test_every_name_is_in_the_default_comparison():
         make(spec, rounds=1000)
     for spec in STREAM_GROUPS["all"]:
         named.find(spec, rounds=100)
+        # Results name the parameters in this order; tables look for them by that name.
+        assert spec.partition(":")[2].split(",") == sorted(spec.partition(":")[2].split(","))
 
 
 def test_lists_of_specs():
@@ -311,11 +313,11 @@ def test_methods_on_numbers_of_ones_own(calibrant, tmp_path, is_late):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "needs --score for a column of scores, or --forecast"),
-        (("--score", "s", "--forecast", "m"), "needs --score for a column of scores, or"),
+        ((), "give --score for a column of scores, or --forecast"),
+        (("--score", "s", "--forecast", "m"), "give --score for a column of scores, or"),
         (("--score", "s", "--available", "a"), "--available needs --time"),
-        (("--score", "s", "--out", "x"), "--out is for streams"),
-        (("--forecast", "m"), "need --outcome"),
+        (("--score", "s", "--out", "x"), "--out needs streams"),
+        (("--forecast", "m"), "needs --outcome"),
         (("--score", "m", "--outcome", "y"), "must be"),
         (("--score", "y", "--outcome", "y2"), "y2"),
     ],

@@ -1,6 +1,7 @@
 """A file cut anywhere, or read some rows at a time, is the file."""
 
 import csv
+import gzip
 import json
 import re
 from importlib import import_module
@@ -86,7 +87,7 @@ def test_a_large_file_is_the_file(calibrant, rows, tmp_path, monkeypatch, option
     monkeypatch.setattr(chunks, "BLOCK", 900)
     large = calibrant(*asked, "--out", out, "--smooth", "fine", "--state", tmp_path / "large")
     assert large.exit_code == 0, large.stderr
-    assert "the file is large" in large.stderr
+    assert "large file" in large.stderr
     assert "the file is large" not in whole.stderr
     assert out.read_bytes() == expected
     states = [Recalibrator.load(tmp_path / name).to_bytes() for name in ("whole", "large")]
@@ -103,6 +104,16 @@ def test_a_large_file_is_the_file(calibrant, rows, tmp_path, monkeypatch, option
     for line in large.stdout.splitlines():
         if line.startswith("outcomes that arrived after their deadline"):
             assert line in whole.stdout
+
+
+def test_a_packed_file_is_as_large_as_what_it_holds(calibrant, tmp_path, monkeypatch):
+    monkeypatch.setattr(COMMAND, "LARGE", 100_000)
+    source = tmp_path / "in.csv.gz"
+    source.write_bytes(gzip.compress(b"s,y\n" + b"0.5,1\n0.5,0\n" * 20_000))
+    assert source.stat().st_size < 2000
+    result = calibrant("recalibrate", source, "--score", "s", "--outcome", "y")
+    assert result.exit_code == 0, result.stderr
+    assert "large file" in result.stderr
 
 
 def test_a_large_file_without_times(calibrant, rows, tmp_path, monkeypatch):
@@ -171,5 +182,5 @@ def test_a_state_has_a_name_of_its_own(calibrant, rows, tmp_path, other):
         outs, state = ("--out", tmp_path / "same.csv"), tmp_path / "same.csv"
     refused = calibrant("recalibrate", source, *NAMES, "--state", state, *outs)
     assert refused.exit_code == 2
-    told = "is the file that is read" if other is None else f"{other} and --state are one file"
+    told = "is also the input file" if other is None else f"{other} and --state are the same file"
     assert told in refused.stderr.replace("\n", " ")

@@ -54,7 +54,7 @@ def test_the_scorecard_stands_beside_the_baselines(calibrant, events):
         for start in ("event-forecaster", "Cal2", "Brier", "log loss")
     )
     assert head[:3] == ["event-forecaster", "zoom", "running-mean"]
-    (rival,) = re.findall(r"(\S+) is the simple rival with the least", result.stdout)
+    (rival,) = re.findall(r"simple rivals, (\S+) has the lowest log loss", result.stdout)
     assert rival.endswith(head[3])  # its parameters are on a line of their own
     predictions = [EventForecaster().run(outcomes), Zoom().run(outcomes)]
     predictions += [RunningMean().run(outcomes), make(rival).run(outcomes)]
@@ -63,8 +63,8 @@ def test_the_scorecard_stands_beside_the_baselines(calibrant, events):
             assert float(row[2 + at]) == pytest.approx(measure(each, outcomes), rel=0.01)
     rivals = [log_loss(make(name).run(outcomes), outcomes) for name in SIMPLE]
     assert float(log_row[5]) == pytest.approx(min(rivals), rel=0.001)
-    first, *_ = forecaster_after(outcomes).memory()
-    assert f"draw on {first.words}" in " ".join(result.stdout.split())
+    first, *_ = forecaster_after(outcomes).weights()
+    assert f"based on {first.words}" in " ".join(result.stdout.split())
     assert "no outcome column was named, taking 'outcome'" in result.stderr
 
 
@@ -88,7 +88,7 @@ def test_times_of_a_file(calibrant, tmp_path):
     assert read(tmp_path / "o.csv").take("prediction").values.tolist() == expected.tolist()
     for refused, why in (
         (("--time", "nobody"), "nobody"),
-        (("--time", "day", "--forecaster", "zoom"), "no use for times"),
+        (("--time", "day", "--forecaster", "zoom"), "does not use times"),
     ):
         result = calibrant("forecast", path, "--outcome", "rain", *refused)
         assert result.exit_code == 2
@@ -140,7 +140,7 @@ def test_outcomes_that_become_known_late(calibrant, tmp_path, ahead):
     assert float(brier_row[2]) == pytest.approx(
         brier(np.array(expected)[has], outcomes[has]), abs=1e-4
     )
-    assert "missing, or never known: 18" in result.stdout
+    assert "missing or never known: 18" in result.stdout
 
 
 def test_a_report_of_a_forecast(calibrant, events, tmp_path):
@@ -391,9 +391,9 @@ def test_a_state_that_does_not_fit_is_refused(calibrant, tmp_path):
     forecast_of(calibrant, tmp_path, daily(60, 60), "--ahead", "3", "--state", state)
     before, rows = state.read_bytes(), tmp_path / "rows.csv"
     for options, said in (
-        (("--ahead", "2"), "forecasts 3 ahead, not 2"),
+        (("--ahead", "2"), "was saved with ahead=3, got 2"),
         (("--forecaster", "zoom"), "EventForecaster"),
-        (("--time", "t", "--available", "t"), "does not go with --available"),
+        (("--time", "t", "--available", "t"), "cannot be combined with --available"),
     ):
         told = calibrant("forecast", rows, "--outcome", "y", *options, "--state", state)
         assert told.exit_code == 2

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,7 @@ def test_percents_are_not_taken_for_margins(calibrant, tmp_path):
     path.write_text("score,y\n30,0\n90,1\n55,1\n")
     result = calibrant("inspect", path)
     assert result.exit_code == 0, result.stderr
-    assert "they seem to be percents" in " ".join(result.stdout.split())
+    assert "they seem to be percentages" in " ".join(result.stdout.split())
     assert "--score score --outcome y --scale percent" in result.stdout
 
 
@@ -136,6 +137,46 @@ def test_a_file_of_numbers_is_recognised():
     assert not without.options
 
 
+def test_a_number_beside_its_forecast_needs_no_usual_name():
+    columns = {"forecast": ["120", "95.5", "101"], "demand": ["118.2", "99", "104"]}
+    seen = inspect_table(Table("m", columns))
+    assert dict(seen.options) == {"forecast": "forecast", "outcome": "demand"}
+    more = inspect_table(Table("m", {**columns, "price": ["1.5", "2", "3.25"]}))
+    assert not more.options
+    ids = inspect_table(Table("m", {**columns, "id": ["11", "12", "13"]}))
+    assert ids.options["outcome"] == "demand"
+
+
+def test_scores_of_several_classes_are_recognised(calibrant, tmp_path, monkeypatch):
+    path = tmp_path / "games.csv"
+    lines = [
+        f"2026-01-{day:02},{'0.33,0.33,0.33' if day % 2 else '0.7,0.2,0.1'},{label}"
+        for day, label in enumerate(["win", "draw", "loss", ""] * 5, start=1)
+    ]
+    path.write_text(rows("day,p_win,p_draw,p_loss,result", *lines))
+    seen = tried(calibrant, path, tmp_path, monkeypatch)
+    assert shlex.split(seen["command"])[1:9] == [
+        "recalibrate", str(path), "--scores", "p_*", "--outcome", "result", "--time", "day",
+    ]  # fmt: skip
+    assert not seen["notes"]
+    shown = calibrant("inspect", path).stdout
+    assert "p_draw  scores" in " ".join(shown.split()).replace("p_draw scores", "p_draw  scores")
+    # Rows that do not sum to one are no scores of classes.
+    path.write_text(path.read_text().replace("0.7,", "0.9,"))
+    assert "--scores" not in calibrant("inspect", path).stdout
+
+
+def test_times_of_events_are_used(calibrant, tmp_path, monkeypatch):
+    path = tmp_path / "rain.csv"
+    path.write_text(
+        rows("hour,rain", *(f"2026-01-01T{hour:02}:00,{hour % 2}" for hour in range(24)))
+    )
+    seen = tried(calibrant, path, tmp_path, monkeypatch)
+    assert shlex.split(seen["command"])[3:] == ["--outcome", "rain", "--time", "hour"]
+    path.write_text(rows("t,rain", *(f"{t},{t % 2}" for t in range(24))))
+    assert "--time" not in calibrant("inspect", path).stdout  # plain numbers are no calendar
+
+
 def test_what_is_not_clear_is_said():
     def notes(**columns):
         seen = inspect_table(Table("memory", columns))
@@ -143,11 +184,11 @@ def test_what_is_not_clear_is_said():
         return " ".join(seen.notes)
 
     assert "the outcome may be any of 'a', 'b'" in notes(a=["0", "1"], b=["1", "0"])
-    assert "say which counts as 1 (--positive)" in notes(y=["a", "b"])
+    assert "choose the one that counts as 1 (--positive)" in notes(y=["a", "b"])
     assert "no column looks like an outcome" in notes(a=["x", "y", "z"])
     assert "column 'y' holds" not in notes(y=["", ""])
     two = inspect_table(Table("m", {"p1": ["0.1", "0.2"], "p2": ["0.3", "0.4"], "y": ["1", "0"]}))
-    assert "the score may be any of 'p1', 'p2': say which (--score)" in two.notes
+    assert "the score may be any of 'p1', 'p2': choose one (--score)" in two.notes
     assert dict(two.options) == {"outcome": "y"}
 
 
@@ -168,3 +209,12 @@ def test_the_command_names_the_program_as_it_was_called(program, tmp_path):
     process = program("inspect", "in.csv", "--json", env={"PATH": "/nowhere"})
     seen = json.loads(process.communicate()[0])
     assert Path(shlex.split(seen["command"])[0]).is_file()
+
+
+def test_no_report_is_suggested_where_none_can_be_drawn(calibrant, monkeypatch):
+    def suggested():
+        return json.loads(calibrant("inspect", "nba538", "--json").stdout)["command"]
+
+    assert "--report nba538.html" in suggested()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "--report" not in suggested()

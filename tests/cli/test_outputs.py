@@ -1,6 +1,7 @@
 """What a command writes never replaces what it reads, nor one of its outputs the other."""
 
 import stat
+import sys
 
 import pytest
 
@@ -22,7 +23,7 @@ def test_the_input_is_not_replaced_through_a_link(calibrant, scored, tmp_path, l
     name = tmp_path / ("out.csv" if option == "--out" else "page.html")
     getattr(name, link)(scored)
     result = calibrant("recalibrate", scored, "--score", "score", option, name)
-    refused(result, name.name, "is the file that is read", option)
+    refused(result, name.name, "is also the input file", option)
     assert scored.read_text() == SCORED
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -33,14 +34,14 @@ def test_two_outputs_are_two_files(calibrant, scored, tmp_path, link):
     out.write_text("precious")
     getattr(page, link)(out)
     result = calibrant("recalibrate", scored, "--score", "score", "--out", out, "--report", page)
-    refused(result, "--out and --report are one file")
+    refused(result, "--out and --report are the same file")
     assert out.read_text() == "precious"
 
 
 def test_two_outputs_that_would_be_one_file(calibrant, scored, tmp_path):
     (tmp_path / "page.html").symlink_to(tmp_path / "out.csv")
     outputs = ("--out", tmp_path / "out.csv", "--report", tmp_path / "page.html")
-    refused(calibrant("recalibrate", scored, "--score", "score", *outputs), "are one file")
+    refused(calibrant("recalibrate", scored, "--score", "score", *outputs), "are the same file")
 
 
 def test_the_mode_of_what_is_replaced_stays(calibrant, scored, tmp_path):
@@ -54,8 +55,8 @@ def test_the_mode_of_what_is_replaced_stays(calibrant, scored, tmp_path):
 @pytest.mark.parametrize("name", ["", " "])
 def test_a_column_needs_a_name(calibrant, scored, tmp_path, name):
     result = calibrant("forecast", scored, "--out", tmp_path / "o.csv", "--column", name)
-    refused(result, "--column must be a name", repr(name))
-    refused(calibrant("forecast", scored, "--column", name), "--column names a column of --out")
+    refused(result, "--column must not be blank", repr(name))
+    refused(calibrant("forecast", scored, "--column", name), "--column needs --out")
 
 
 @pytest.mark.parametrize("option", ["--id", "--time", "--by", "--forecaster", "--score"])
@@ -80,3 +81,24 @@ def test_measure_reads_what_run_wrote_where_an_outcome_is_missing(calibrant, tmp
     assert "50 rounds" in result.stdout
     source.write_text("p,y\n0.5,\n")
     refused(calibrant("measure", source), "no outcome is known: every value is missing", "'y'")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["recalibrate", "--score", "score"],
+        ["recalibrate", "--forecast", "score"],
+        ["recalibrate", "--scores", "score,other"],
+        ["forecast", "--outcome", "y"],
+        ["watch", "--prediction", "score"],
+    ],
+    ids=" ".join,
+)
+def test_a_report_that_cannot_be_drawn_is_refused_before_the_work(
+    calibrant, scored, tmp_path, monkeypatch, command
+):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    name, *options = command
+    page = tmp_path / "page.html"
+    refused(calibrant(name, scored, *options, "--report", page), "pip install 'calibrant[plot]'")
+    assert not page.exists()

@@ -150,7 +150,7 @@ def test_logits_and_margins(calibrant, tmp_path):
     assert raw == pytest.approx(brier(1 / (1 + np.exp(-logits)), outcomes), abs=1e-4)
     result = calibrant("recalibrate", path, "--score", "s", "--kind", "margin")
     assert len(figures_of(result.stdout, "Brier score")) == 1
-    assert "no before to compare with" in result.stdout
+    assert "nothing to compare with" in result.stdout
 
 
 def test_changing_an_outcome_changes_nothing_until_it_is_available(calibrant, scores, tmp_path):
@@ -203,7 +203,7 @@ def test_the_report_tells_the_same(calibrant, scores, tmp_path):
     outline.feed(page.read_text())
     assert outline.headings == [
         "scores.csv: scores before and after recalibration", "Before and after",
-        "Beside plain refits", "Observed against predicted", "Through time", "Alarms",
+        "Compared with plain refits", "Observed against predicted", "Through time", "Alarms",
         "From score to probability, now",
         "What the probabilities are based on, now", "By group",
         "How this was made",
@@ -292,7 +292,7 @@ def test_the_bundled_stream_of_make_run(calibrant, first_flights):
     told = calibrant("recalibrate", path, *NAMES, "--time", "t", "--available", "t", "--json")
     assert after == pytest.approx(json.loads(told.stdout)["calibrated"]["brier"], abs=1e-4)
     assert re.search(r"from 2013-\d\d-\d\d \d\d:\d\d", result.stdout)
-    assert "Assumed: each outcome was known before the next row of a later time" in " ".join(
+    assert "Assumption: each outcome was known before the next row of a later time" in " ".join(
         result.stdout.split()
     )
 

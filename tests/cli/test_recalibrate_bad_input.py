@@ -37,6 +37,9 @@ BAD = {
     "cut in a row": (GOOD + "a,1,2,north,0.5,1\nb,2", (), ("line 3", "cut short")),
     "no such score": ("p,outcome\n0.5,1\n", (), ("no column 'score'", "'p', 'outcome'")),
     "no such group": (file_with(), ("--by", "region"), ("no column 'region'",)),
+    "no such clock, rows enough to look at whole columns": (
+        "score,outcome\n" + "0.5,1\n0.4,0\n" * 500, ("--time", "t"), ("no column 't'",)
+    ),
     "no such id": (file_with(), ("--id", "name"), ("no column 'name'",)),
     "id twice": (file_with(key="a"), ("--id", "key"), ("line 3", "'key'", "'a'", "in line 2")),
     "id missing": (file_with(key=""), ("--id", "key"), ("line 3", "'key'", "missing")),
@@ -51,7 +54,7 @@ BAD = {
     "known without a clock": (file_with(), ("--available", "known"), ("--available needs --time",)),
     "unknown kind": (file_with(), ("--kind", "odds"), ("--kind", "'odds'", "'logit'")),
     "bad seed": (file_with(), ("--seed", "-3"), ("seed", "-3")),
-    "column taken": (file_with(), ("--column", "place"), ("'place' already", "--column")),
+    "column taken": (file_with(), ("--column", "place"), ("has a column 'place'", "--column")),
     "score and outcome in one": (
         file_with(), ("--outcome", "score"), ("'score'", "both the score and the outcome")
     ),
@@ -128,9 +131,9 @@ def test_the_file_that_is_read_is_not_written(calibrant, tmp_path):
         refused(
             calibrant("recalibrate", path, "--score", "score", "--out", out),
             out.name,
-            "another name",
+            "another file",
         )
-        refused(calibrant("forecast", path, "--outcome", "outcome", "--out", out), "another name")
+        refused(calibrant("forecast", path, "--outcome", "outcome", "--out", out), "another file")
     assert path.read_text() == file_with()
 
 

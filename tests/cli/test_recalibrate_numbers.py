@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from calibrant import NumberRecalibrator
-from calibrant.cli.recalibrate_numbers import recalibrate_number_file
+from calibrant.cli.recalibrate_numbers import TAKEN, recalibrate_given
 from calibrant.recalibrate import recalibrate_frame
 
 
@@ -26,10 +26,15 @@ def file(rows, tmp_path):
     return path
 
 
+def recalibrate_file(source, **options):
+    """Do what the command does with these options."""
+    recalibrate_given({**dict.fromkeys(TAKEN), "source": source, **options})
+
+
 def test_a_file_gets_columns_of_quantiles(file, tmp_path, capsys):
     out = tmp_path / "out.csv"
-    recalibrate_number_file(
-        str(file), forecast="m", outcome="y", levels="0.05,0.5,0.95", out=out, as_json=True
+    recalibrate_file(
+        str(file), forecast="m", outcome="y", levels="0.05,0.5,0.95", out=out, json=True
     )
     found = json.loads(capsys.readouterr().out)
     assert found["rows"] == 800
@@ -44,9 +49,7 @@ def test_a_file_gets_columns_of_quantiles(file, tmp_path, capsys):
 
 def test_late_outcomes_are_used_when_they_are_known(rows, file, tmp_path, capsys):
     out = tmp_path / "out.csv"
-    recalibrate_number_file(
-        str(file), forecast="m", outcome="y", time="t", available="known", out=out
-    )
+    recalibrate_file(str(file), forecast="m", outcome="y", time="t", available="known", out=out)
     assert "90%" in capsys.readouterr().out
     recalibrator, said = NumberRecalibrator(), []
     for t, (m, _) in enumerate(zip(rows["m"], rows["y"], strict=True)):
@@ -58,16 +61,16 @@ def test_late_outcomes_are_used_when_they_are_known(rows, file, tmp_path, capsys
 
 def test_frames_and_files_agree(rows, file, tmp_path):
     out = tmp_path / "out.csv"
-    recalibrate_number_file(str(file), forecast="m", outcome="y", hold="24", out=out)
+    recalibrate_file(str(file), forecast="m", outcome="y", hold="24", out=out)
     done = recalibrate_frame(rows, forecast="m", outcome="y", hold=24)
     assert np.allclose(pl.read_csv(out).drop("t").to_numpy(), done.drop("t").to_numpy(), rtol=1e-12)
 
 
 def test_a_page_is_written(file, tmp_path):
     page = tmp_path / "page.html"
-    recalibrate_number_file(str(file), forecast="m", outcome="y", report=page)
+    recalibrate_file(str(file), forecast="m", outcome="y", report=page)
     text = page.read_text()
-    assert "lay in their 90 % intervals" in text
+    assert "lay in their 90% intervals" in text
     assert "No alarm: the intervals held throughout." in text
     assert text.count("<svg") == 3
 
@@ -77,7 +80,7 @@ def test_a_state_goes_on(rows, tmp_path):
     rows.write_csv(whole)
     for part, name in ((rows[:400], "a.csv"), (rows[400:], "b.csv")):
         part.write_csv(tmp_path / name)
-        recalibrate_number_file(
+        recalibrate_file(
             str(tmp_path / name),
             forecast="m",
             outcome="y",
@@ -85,7 +88,7 @@ def test_a_state_goes_on(rows, tmp_path):
             out=tmp_path / ("o" + name),
         )
         parts.append(pl.read_csv(tmp_path / ("o" + name)))
-    recalibrate_number_file(str(whole), forecast="m", outcome="y", out=tmp_path / "o.csv")
+    recalibrate_file(str(whole), forecast="m", outcome="y", out=tmp_path / "o.csv")
     assert pl.concat(parts).equals(pl.read_csv(tmp_path / "o.csv"))
 
 
@@ -106,8 +109,8 @@ def test_missing_cells_and_groups(rows):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"score": "m"}, "score does not go with forecast"),
-        ({"silence": 0}, "silence does not go with forecast"),
+        ({"score": "m"}, "score cannot be combined with forecast"),
+        ({"silence": 0}, "silence cannot be combined with forecast"),
         ({"levels": [0.0, 0.5]}, "levels must be inside"),
         ({"available": "known"}, "available needs time"),
         ({"outcome": "m"}, "cannot be both"),
@@ -122,6 +125,14 @@ def test_bad_frames(rows, given, message):
 def test_a_cell_that_is_no_number(file):
     file.write_text(file.read_text().replace("\n3,", "\n3,none", 1))
     with pytest.raises(ValueError, match="line 5"):
-        recalibrate_number_file(str(file), forecast="m", outcome="y")
+        recalibrate_file(str(file), forecast="m", outcome="y")
     with pytest.raises(ValueError, match="--levels must be numbers"):
-        recalibrate_number_file(str(file), forecast="m", outcome="y", levels="a")
+        recalibrate_file(str(file), forecast="m", outcome="y", levels="a")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("date-format", "%d.%m.%Y"), ("trust-order", True), ("due", "t")]
+)
+def test_options_that_do_not_go_with_a_forecast(file, option, value):
+    with pytest.raises(ValueError, match=f"^--{option} cannot be combined with --forecast$"):
+        recalibrate_file(str(file), forecast="m", outcome="y", **{option.replace("-", "_"): value})

@@ -112,7 +112,7 @@ def test_groups(calibrant):
         (["s,outcome", "0.5,1"], ("--id", "id"), 0, ("no column 'id'",)),
         (["p,outcome", "0.5,1"], (), 0, ("no column 's'",)),
         ([{"s": 0.5}], ("--by", "g"), 0, ("line 1", "group is missing")),
-        ([{"s": 0.5, "t": 1}], ("--time", "t"), 0, ("the order of lines",)),
+        ([{"s": 0.5, "t": 1}], ("--time", "t"), 0, ("lines are taken in order of time",)),
         ([{"s": 0.5}], ("--outcome", "s"), 0, ("both the score and the outcome",)),
         (["s,y", "0.5,1"], ("--by", "y"), 0, ("both the group and the outcome",)),
         ([{"s": 0.5}], ("--column", "p"), 0, ("--column", "--out")),
@@ -174,7 +174,8 @@ def test_bad_lines_are_answered_and_passed_over(calibrant):
         strict=True,
     ):
         assert word in each["error"]
-    assert "lines that could not be used: 7" in result.stderr
+    assert said[-2]["error"].startswith("column 'y'")  # which of the cells it is
+    assert "invalid lines: 7" in result.stderr
 
 
 def test_a_state_goes_on_and_smooth_answers(calibrant, tmp_path):

@@ -45,6 +45,22 @@ def test_a_file_with_keys_gets_the_probabilities_of_a_fleet(rows, tmp_path, endi
     assert read(out).take("prediction", "calibrated").values.tolist() == expected.tolist()
 
 
+def test_the_estimates_to_rank_by_are_those_of_a_fleet(rows, tmp_path, calibrant):
+    out = tmp_path / "out.csv"
+    asked = ("recalibrate", written(rows, tmp_path / "a.csv"), *OPTIONS)
+    fine = calibrant(*asked, "--smooth", "fine", "--out", out, "--json")
+    assert fine.exit_code == 0, fine.output
+    fleet = Fleet()
+    expected = []
+    for shop, score, sold in rows.itertuples(index=False):
+        smooth = fleet.smooth(shop, score)
+        expected.append((fleet.run([shop], [score], [sold])[0], smooth))
+    table = read(out)
+    said = [table.take("prediction", name).values.tolist() for name in ("calibrated", "fine")]
+    assert list(zip(*said, strict=True)) == expected
+    assert fine.stdout == calibrant(*asked, "--json").stdout  # what keys are off, too
+
+
 def test_the_state_goes_on_and_a_bad_file_leaves_it_alone(rows, tmp_path, calibrant):
     first, second = rows.iloc[:1000], rows.iloc[1000:]
     state, out = tmp_path / "state", tmp_path / "out.csv"
@@ -58,7 +74,7 @@ def test_the_state_goes_on_and_a_bad_file_leaves_it_alone(rows, tmp_path, calibr
     assert "line 1502, column 'shop': the key is missing" in done.stderr
     assert state.read_bytes() == before
     done = calibrant("recalibrate", written(second, tmp_path / "c.csv"), *options, "--out", out)
-    assert "continues with 40 keys after 1,000 predictions" in done.stderr
+    assert "continuing with 40 keys after 1,000 predictions" in done.stderr
     expected = Fleet().run(rows["shop"], rows["score"], rows["sold"])[1000:]
     assert read(out).take("prediction", "calibrated").values.tolist() == expected.tolist()
 
@@ -66,13 +82,13 @@ def test_the_state_goes_on_and_a_bad_file_leaves_it_alone(rows, tmp_path, calibr
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--by", "shop"], "--by does not go with --key: a key is a group of its own"),
-        (["--id", "shop", "--time", "score", "--available", "score"], "id does not go with"),
-        (["--smooth", "x", "--out", "x.csv"], "--smooth does not go with --key: Fleet.smooth"),
+        (["--by", "shop"], "--by cannot be combined with --key: a key is already a group"),
+        (["--id", "shop", "--time", "score", "--available", "score"], "id cannot be combined with"),
+        (["--smooth", "x"], "--smooth needs --out: it names a column of that file"),
         (["--report", "x.pdf"], "must end in .html"),
         (["--key", "absent"], "there is no column 'absent'"),
         (["--out", "x.json"], "CSV or Parquet"),
-        (["--column", "score", "--out", "x.csv"], "has a column 'score' already"),
+        (["--column", "score", "--out", "x.csv"], "already has a column 'score'"),
     ],
 )
 def test_what_does_not_go_together_is_refused(rows, tmp_path, options, words, calibrant):
@@ -107,7 +123,7 @@ def test_keys_that_are_off_are_listed(with_a_key_off, tmp_path, calibrant):
     said = " ".join(done.stdout.split())
     assert "raw: 1 of 12 keys is miscalibrated by more than 0.02" in said
     assert "is at most 0.00024." in said  # 0.08 times 3,000 outcomes / 1,000,000
-    assert "calibrated: None of 12 keys is miscalibrated" in said
+    assert "calibrated: No miscalibration was detected in any of 12 keys" in said
     assert "[3] +0.2" in said
 
 
@@ -142,7 +158,7 @@ def test_the_page_of_a_run_with_keys(with_a_key_off, tmp_path, calibrant):
     page = tmp_path / "page.html"
     source = written(with_a_key_off, tmp_path / "a.csv")
     done = calibrant("recalibrate", source, *OPTIONS, "--report", page)
-    assert "the report, in a browser" in done.stdout
+    assert "the report, a page for a browser" in done.stdout
     text = page.read_text()
     assert "1 of 12 keys is miscalibrated by more than 0.02" in text
     assert '<th scope="row">[3]</th>' in text
@@ -183,7 +199,7 @@ def test_outcomes_of_one_kind_that_come_later_turn_the_verdict(with_a_key_off, t
     source = written(with_a_key_off.assign(known=(at + later).astype(str)), tmp_path / "a.csv")
     found = json.loads(calibrant("recalibrate", source, *OPTIONS, *LATE, "--json").stdout)
     assert found["verdict"] == "doubtful"
-    assert "Outcomes 1 become known earlier than outcomes 0" in found["findings"][0]
+    assert "Outcomes of 1 become known earlier than outcomes of 0" in found["findings"][0]
     cured = calibrant("recalibrate", source, *OPTIONS, *LATE, "--hold", "4h", "--json")
     assert json.loads(cured.stdout)["verdict"] != "doubtful"
 
@@ -215,7 +231,7 @@ def test_what_goes_on_is_watched_on_and_margins_have_no_raw(with_a_key_off, tmp_
     assert "raw" not in json.loads(done.stdout)
     Fleet().save(state)
     done = calibrant("recalibrate", source, *OPTIONS, "--state", state)
-    assert "not watched: the fleet of --state was made without a monitor" in done.stdout
+    assert "not monitored: the fleet in --state was created without a monitor" in done.stdout
 
 
 def test_outcomes_by_id_in_a_later_file(with_a_key_off, tmp_path, calibrant):
@@ -243,7 +259,7 @@ def test_outcomes_by_id_in_a_later_file(with_a_key_off, tmp_path, calibrant):
 def test_rows_that_only_wait_and_rows_that_say_nothing(with_a_key_off, tmp_path, calibrant):
     rows = with_a_key_off.drop(columns=["at", "known"]).assign(order=range(SIZE), sold=np.nan)
     done = calibrant("recalibrate", written(rows, tmp_path / "a.csv"), *OPTIONS, "--id", "order")
-    assert "predictions that wait for their outcomes: 3,000" in done.stdout
+    assert "predictions pending: 3,000" in done.stdout
     rows.loc[7, "score"] = np.nan
     done = calibrant("recalibrate", written(rows, tmp_path / "b.csv"), *OPTIONS, "--id", "order")
     assert "line 9, column 'order': the row has neither a score nor an outcome" in done.stderr

@@ -51,13 +51,14 @@ def test_the_diagnosis_appears_and_its_cure_cures(calibrant, file, payments, tmp
     result = calibrant("recalibrate", file, *NAMES, "--report", report)
     told = " ".join(result.stdout.split())
     assert (
-        "Outcomes 1 become known earlier than outcomes 0 (after 7h and 1.25d in the median" in told
+        "Outcomes of 1 become known earlier than outcomes of 0 (after 7h and 1.25d in the median"
+        in told
     )
     assert "(--hold 1.3d)" in told
     assert "become known earlier" in report.read_text()
     frame = polars.DataFrame(payments)
     named = {"score": "score", "outcome": "fraud", "time": "at", "available": "known"}
-    with pytest.warns(UserWarning, match="Outcomes 1 become known earlier"):
+    with pytest.warns(UserWarning, match="Outcomes of 1 become known earlier"):
         as_it_is = recalibrate_frame(frame, **named)
     cured = recalibrate_frame(frame, hold="1.3d", **named)
     right = brier(frame["score"], frame["fraud"])
@@ -106,7 +107,7 @@ def test_a_state_goes_on_with_its_deadlines(calibrant, file, tmp_path):
     saved = Recalibrator.load(state)
     assert (saved.silence, saved.rounds) == (0, 3_000)
     refused = calibrant("recalibrate", second, *NAMES, "--silence", "1", "--state", state)
-    assert "was made with silence 0, not 1" in refused.stderr
+    assert "was saved with silence=0, got 1" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -155,7 +156,7 @@ def test_a_pipe_learns_at_deadlines(calibrant):
     twin.update(1, id="a", at=at[2])
     assert said[2]["calibrated"] == twin.predict(0.6, id="c", at=at[3])
     assert said[3] == {"id": "d", "line": 5, "error": "column 't': the time is missing"}
-    assert "predictions whose deadline is still to come: 1" in result.stderr
+    assert "predictions before their deadline: 1" in result.stderr
 
 
 def test_a_pipe_refuses_a_span_without_a_unit_beside_dates(calibrant):
@@ -186,4 +187,4 @@ def test_a_pipe_measures_what_has_reached_its_deadline():
 
 def test_a_pipe_with_deadlines_needs_ids(calibrant):
     result = calibrant("recalibrate", "-", "--score", "s", "--hold", "3", stdin="")
-    assert "need --id in a pipe" in " ".join(result.stderr.split())
+    assert "in a pipe, --silence and --hold need --id" in " ".join(result.stderr.split())

@@ -52,7 +52,7 @@ def test_a_state_has_its_own_options_and_a_bad_file_leaves_it_alone(calibrant, p
     )
     before = state.read_bytes()
     result = calibrant("recalibrate", source, *NAMES, *KEY, "--hold", "3d", "--state", state)
-    assert "was made with hold None, not 3d" in result.stderr
+    assert "was saved with hold=None, got 3d" in result.stderr
     later = payments.iloc[300:600].astype({"shop": object}).copy()
     later.loc[later.index[250], "shop"] = None
     bad = written(later, tmp_path / "b.csv")
@@ -60,7 +60,7 @@ def test_a_state_has_its_own_options_and_a_bad_file_leaves_it_alone(calibrant, p
     assert "line 252, column 'shop': the key is missing" in result.stderr
     assert state.read_bytes() == before
     result = calibrant("recalibrate", source, *NAMES[:4], *KEY, "--state", state)
-    assert "all of them or none" in result.stderr
+    assert "either all predictions need a time" in result.stderr
     assert state.read_bytes() == before
 
 
@@ -106,7 +106,7 @@ def test_silent_rows_are_measured_at_their_deadlines(calibrant, payments, tmp_pa
     assert found["answers"] == {"conflict": late.sum()}
     page = tmp_path / "page.html"
     result = calibrant("recalibrate", source, *NAMES, *KEY, *options, "--report", page)
-    told = "predictions whose deadline is still to come, not scored"
+    told = "predictions before their deadline, not scored"
     assert f"{told}: {found['waiting']}" in result.stdout
     assert "rows without an outcome" not in result.stdout
     assert "--silence 0" in page.read_text()
@@ -157,4 +157,4 @@ def test_a_stream_that_comes_with_the_package_may_have_keys(calibrant):
         "--silence", "0", "--after", "50",
     )  # fmt: skip
     assert "mlb538: 15,748 rounds" in result.stdout
-    assert "predictions whose deadline is still to come, not scored: 49" in result.stdout
+    assert "predictions before their deadline, not scored: 49" in result.stdout

@@ -3,11 +3,13 @@
 import inspect
 import json
 import re
+import textwrap
 
 import numpy as np
 import pytest
 
 from calibrant import Zoom, measures
+from calibrant.cli.recalibrate import recalibrate
 from calibrant.cli.simulate import app
 from calibrant.streams import ADVERSARIES, FAMILIES, Greedy, drift, play
 from calibrant.tables import read
@@ -33,7 +35,10 @@ def test_every_family(calibrant, tmp_path, name):
 @pytest.mark.parametrize("name", ADVERSARIES)
 def test_every_adversary(calibrant, tmp_path, name):
     out = tmp_path / "g.csv"
-    result = calibrant("simulate", name, "--rounds", "200", "--forecaster-seed", "4", "--out", out)
+    command = name.replace("_", "-")
+    result = calibrant(
+        "simulate", command, "--rounds", "200", "--forecaster-seed", "4", "--out", out
+    )
     assert result.exit_code == 0, result.stderr
     game = play(Zoom(seed=4), ADVERSARIES[name](), 200)
     table = read(out)
@@ -82,6 +87,16 @@ def test_help_explains_every_option(name):
     (command,) = (each for each in app.registered_commands if each.name == name.replace("_", "-"))
     for option in inspect.signature(command.callback).parameters.values():
         assert len(option.annotation.__metadata__[0].help) > 10, option.name
+
+
+def test_help_is_wrapped_to_the_width_of_the_terminal(calibrant):
+    """Not where the docstring is: a paragraph's lines are as full as they can be."""
+    shown = calibrant("recalibrate", "--help").stdout
+    paragraphs = inspect.getdoc(recalibrate).split("\n\n")
+    assert any("\n" in each for each in paragraphs)
+    for each in paragraphs:
+        for line in textwrap.wrap(" ".join(each.split()), 78, break_on_hyphens=False):
+            assert f" {line} " in shown
 
 
 def test_help_lists_what_is_allowed(calibrant):

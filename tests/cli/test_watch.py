@@ -56,7 +56,7 @@ def test_a_shock_that_waiting_rows_share_does_not_ring(calibrant, late_rows):
     late = calibrant("watch", late_rows, *columns, "--available", "known")
     assert late.exit_code == 0
     assert "No alarm in 10,000 rounds" in late.stdout
-    assert "Probability of any false alarm in this run: at most 1 %." in late.stdout
+    assert "Probability of any false alarm in this run: at most 1%." in late.stdout
 
 
 def test_silence_is_an_outcome_at_the_deadline(calibrant, late_rows):
@@ -76,7 +76,7 @@ def test_silence_is_an_outcome_at_the_deadline(calibrant, late_rows):
     ("more", "message"),
     [
         (["--available", "known"], "need --time"),
-        (["--time", "made", "--due", "due"], "--due and --silence belong together"),
+        (["--time", "made", "--due", "due"], "--due and --silence must be given together"),
         (["--time", "made", "--due", "due", "--silence", "2"], "--silence must be 0 or 1, got 2"),
         (["--time", "known", "--available", "made"], "before its prediction"),
     ],

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from benchmarks.forged import forged
+from benchmarks.forged import forged, parts_of, sealed
 from calibrant import Decider
 
 KINDS = [
@@ -66,3 +66,23 @@ def test_a_forged_decider_is_refused_or_can_be_played(arguments):
         play(decider)
         counted["taken"] += 1
     assert min(counted.values()) > 10
+
+
+def test_a_window_that_ends_after_the_clock_is_refused():
+    decider = Decider(budget=0.2, per="100s")
+    decider.decide_many(np.full(300, 0.4), at=np.arange(300.0))
+    header, arrays = parts_of(decider.to_bytes())
+    header["numbers"]["window_last"] = 301.0
+    with pytest.raises(ValueError, match="window_last must not be later"):
+        Decider.from_bytes(sealed(header, arrays))
+
+
+def test_a_clock_that_counts_decisions_is_refused_where_a_budget_is_per_time():
+    decider = Decider(budget=0.2, per="100s", silence=0, after=2)
+    decider.decide_many(np.full(5, 0.4), ids=range(5), at=np.zeros(5))
+    decider.advance(3.0)
+    header, arrays = parts_of(decider.to_bytes())
+    assert header["numbers"]["clock_timed"] == 1
+    header["numbers"]["clock_timed"] = 0
+    with pytest.raises(ValueError, match="clock_timed must not be 0"):
+        Decider.from_bytes(sealed(header, arrays))

@@ -74,6 +74,16 @@ def test_floors_with_late_outcomes_are_the_twins(seed, twin, arguments):
     assert 0 < acts.sum() < 400 or "recall" in arguments
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_threshold_below_its_start_is_the_twins(seed):
+    random = np.random.default_rng(seed)
+    p = random.uniform(0.003, 0.0067, 400)  # below the start, which they move
+    y, known = (random.random(400) < 20 * p).astype(float), np.arange(400) + 9.5
+    acts = Decider(recall=0.9, explore=0.02, seed=seed).run(p, y, at=np.arange(400), known=known)
+    assert acts.tolist() == naive.by_recall(p, y, known, 0.9, seed=seed, explore=0.02)
+    assert acts[-100:].sum() > 10
+
+
 # -- what holds whatever the probabilities do ------------------------------------------------------
 
 
@@ -182,8 +192,20 @@ def test_precision_is_held_on_calibrated_probabilities():
     assert acts.sum() > (p >= 0.7).sum()  # more than the plain threshold dares
 
 
+@pytest.mark.parametrize("floor", [0.8, 0.95])
+def test_recall_is_held_where_events_are_rare(floor):
+    """Of what is expected, which leaves out that 500 to 1,000 events vary by 0.01."""
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        z = 2.2 * (random.normal(size=100_000) - 1.1) - 4.6
+        p = 1 / (1 + np.exp(-z))
+        y = (random.random(100_000) < p).astype(float)
+        acts = Decider(recall=floor, explore=0.02, seed=seed).run(p, y)
+        assert p[acts].sum() / p.sum() >= floor - 0.005
+
+
 def test_recall_is_held_on_calibrated_probabilities():
-    """By Hoeffding the realised recall of 5,000 events is within 0.02 of its mean but for 2 %."""
+    """By Hoeffding the realised recall of 5,000 events is within 0.02 of its mean but for 2%."""
     p, y = stream(12, 50_000)
     acts = Decider(recall=0.8, explore=0.02).run(p, y)
     assert y[acts].sum() / y.sum() > 0.785

@@ -48,8 +48,8 @@ def test_the_interval_covers_as_often_as_it_says():
         # The mean of the noise is the same at every size, so the exponent is what it was.
         fit = fit_growth(SIZES, law(0.5, 0)[:, None] * noise)
         covered += fit.interval.low <= 0.5 <= fit.interval.high
-    # 95 % are promised; with 20 seeds a percentile bootstrap covers a little less, about 93 %.
-    # Of 200 runs at 93 %, fewer than 172 happen with probability below 1e-3.
+    # 95% are promised; with 20 seeds a percentile bootstrap covers a little less, about 93%.
+    # Of 200 runs at 93%, fewer than 172 happen with probability below 1e-3.
     assert 172 <= covered < runs
 
 

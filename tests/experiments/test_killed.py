@@ -96,7 +96,7 @@ def test_ctrl_c_keeps_what_is_finished(undisturbed, tmp_path, workers):
     os.killpg(process.pid, signal.SIGINT)
     stdout, stderr = process.communicate()
     assert process.returncode == 130
-    kept = int(re.search(r"([\d,]+) of 1,200 tasks are kept in", stderr)[1].replace(",", ""))
+    kept = int(re.search(r"([\d,]+) of 1,200 tasks are saved in", stderr)[1].replace(",", ""))
     assert kept == count_kept(tmp_path) >= 30
     assert "the same command continues from there" in stderr
     assert "Traceback" not in stderr

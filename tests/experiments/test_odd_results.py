@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant.experiments import findings, plan, sweep
-from calibrant.experiments.naming import show_seeds, show_stream, show_streams, spread_out
+from calibrant.experiments.labels import show_seeds, show_stream, show_streams, spread_out
 from calibrant.experiments.sweep_page import write_report
 from calibrant.report.figures import ErrorGrowth, ErrorThroughTime, Slope, WinnerMap
 

@@ -111,6 +111,8 @@ def forged(blob: bytes, change, version: int = file.VERSION) -> bytes:
         (lambda h: h["arrays"][0].__setitem__(2, "|O"), "dtype"),
         (lambda h: h["arrays"][0].__setitem__(3, [9999, 3]), "behind the end"),
         (lambda h: h["arrays"][0].__setitem__(3, [-7, -3]), "shape"),
+        (lambda h: h["arrays"][0].__setitem__(3, [0, 10**30]), "shape"),
+        (lambda h: h["arrays"][0].__setitem__(1, 5), "array 5"),
         (lambda h: h["arrays"][0].__setitem__(4, 8), "at 8"),
         (lambda h: h["arrays"][0].__setitem__(0, -1), "shard"),
         (lambda h: h["arrays"][0].__setitem__(0, 3), "shard"),

@@ -2,7 +2,6 @@
 
 import faulthandler
 import os
-import sys
 import threading
 import time
 
@@ -11,34 +10,12 @@ import pytest
 
 from calibrant import Fleet
 from calibrant.fleet import shard as shards
-
-
-class Interrupt:
-    """Raise KeyboardInterrupt before the n-th line that runs in a file."""
-
-    def __init__(self, path, n):
-        self.path, self.left = path, n
-
-    def __enter__(self):
-        sys.settrace(self.trace)
-
-    def __exit__(self, *_):
-        sys.settrace(None)
-
-    def trace(self, frame, event, _):
-        if frame.f_code.co_filename != self.path:
-            return None
-        if event == "line":
-            self.left -= 1
-            if self.left == 0:
-                raise KeyboardInterrupt
-        return self.trace
+from interrupting import AtLine
 
 
 def lines_of(call):
     """Return how many lines of `shard.py` a call runs."""
-    counted = Interrupt(shards.__file__, 0)
-    with counted:
+    with AtLine(path=shards.__file__) as counted:
         call()
     return -counted.left
 
@@ -55,7 +32,7 @@ def test_an_interrupt_at_any_line_leaves_keys_and_their_index_together():
     assert lines > 10
     for n in range(1, lines + 1):
         fleet = fresh()
-        with pytest.raises(KeyboardInterrupt), Interrupt(shards.__file__, n):
+        with pytest.raises(KeyboardInterrupt), AtLine(n, shards.__file__):
             fleet.predict_many(range(300), scores)
         (shard,) = fleet._shards.values()
         assert len(shard.index) == len(shard.kernel.keys)

@@ -107,7 +107,14 @@ def test_frames_get_a_column(library):
     expected = Fleet(seed=3).run(rows["k"], rows["s"], rows["y"])
     assert found["p"].to_numpy().tolist() == expected.tolist()
     assert len(fleet) == rows["k"].nunique()
-    with pytest.raises(ValueError, match="has a column 's' already"):
+    ranked = recalibrate_frame(given, **COLUMNS, column="p", smooth="fine", fleet=Fleet(seed=3))
+    assert ranked["p"].to_numpy().tolist() == expected.tolist()
+    other, smooth = Fleet(seed=3), []
+    for key, score, outcome in zip(rows["k"], rows["s"], rows["y"], strict=True):
+        smooth.append(other.smooth(key, score))
+        other.run([key], [score], [outcome])
+    assert ranked["fine"].to_numpy().tolist() == smooth
+    with pytest.raises(ValueError, match="already has a column 's'"):
         recalibrate_frame(given, **COLUMNS, column="s")
     with pytest.raises(ValueError, match="fleet must be a Fleet"):
         recalibrate_frame(given, **COLUMNS, fleet=7)

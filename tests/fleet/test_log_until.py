@@ -291,7 +291,7 @@ def test_what_is_wrong_is_named_and_nothing_changes():
         ({"time": "t"}, {"k": "text"}, "a key must be an integer or text|keys of this fleet"),
         ({"time": "t", "due": "due"}, {"due": 0.0}, "row 2, column 'due': the deadline"),
         ({"time": "t", "due": "due"}, {"due": np.nan}, "the deadline is missing"),
-        ({}, {}, "all of them or none"),
+        ({}, {}, "either all predictions need a time"),
     ):
         bad = rows.assign(t=rows["t"] + 100, due=rows["due"] + 100)
         for column, value in changed.items():
@@ -302,10 +302,10 @@ def test_what_is_wrong_is_named_and_nothing_changes():
         assert fleet.to_bytes() == before
     counted = Fleet(**settings)
     counted.predict(1, 0.5, id="a")
-    with pytest.raises(ValueError, match="all of them or none"):
+    with pytest.raises(ValueError, match="either all predictions need a time"):
         Log(counted, **COLUMNS, time="t").play(read(rows))
     late = pd.DataFrame({"k": [1], "s": [np.nan], "y": [1.0], "id": ["a"], "t": [3.0]})
-    with pytest.raises(ValueError, match="outcomes say when they come if predictions do"):
+    with pytest.raises(ValueError, match="if predictions have one"):
         Log(counted, **COLUMNS, time="t", id="id").play(read(late))
     with pytest.raises(ValueError, match="a prediction needs a deadline"):
         Log(Fleet(silence=0), **COLUMNS, time="t").play(read(rows))

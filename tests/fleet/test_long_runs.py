@@ -7,6 +7,7 @@ from calibrant import Fleet
 from calibrant.fleet import fleet as module
 from calibrant.fleet.shard import Shard
 from fleet.worlds import keyed
+from interrupting import interrupt_call
 
 
 def state(fleet):
@@ -42,15 +43,8 @@ def test_a_run_that_is_interrupted_never_was(shards, monkeypatch):
     keys, scores, outcomes = keyed(1000, 300, seed=1)
     fleet = Fleet(3, "logit", shards=shards)
     fleet.run(keys[:200], scores[:200], outcomes[:200])
-    before, calls, run = state(fleet), [], Shard.run
-
-    def interrupted(*given):
-        calls.append(given)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return run(*given)
-
-    monkeypatch.setattr(Shard, "run", interrupted)
+    before = state(fleet)
+    interrupt_call(monkeypatch, Shard, "run", 4)
     with pytest.raises(KeyboardInterrupt):
         fleet.run(keys, scores, outcomes)
     assert state(fleet) == before

@@ -5,12 +5,13 @@ import pickle
 import numpy as np
 import pytest
 
-from calibrant import Fleet, Monitor
+from calibrant import Fleet, Monitor, Recalibrator
 from calibrant._kernels.fleet.key_batch import checked_keys, shards_of
 from calibrant.fleet import fleet as module
 from calibrant.fleet.shard import Shard
 from calibrant.monitor import SideBySide
 from fleet.worlds import keyed
+from interrupting import interrupt_call
 from naive.key_evidence import NaiveKeys
 
 SETTINGS = {"every": 1000, "tolerance": 0.01}
@@ -81,6 +82,22 @@ def test_late_outcomes_reach_the_monitors_in_the_order_in_which_they_come(shards
             assert own.to_bytes() == getattr(wanted, side).to_bytes()
         gains += wanted.gain_evidence
     assert fleet.monitors.gain_evidence == pytest.approx(gains)
+
+
+def test_a_prediction_that_expires_next_leaves_what_it_leaves_in_a_recalibrator():
+    """Nothing else waits: the fleet sees the prediction and its end side by side, in one step."""
+    fleet, alone = Fleet(1, monitor=SETTINGS), Recalibrator(seed=1, monitor=SETTINGS)
+    fleet.predict("a", 0.3, id=1)
+    alone.predict(0.3, id=1)
+    assert fleet.expire(older_than=0) == alone.expire(older_than=0) == [1]
+    for monitors in (fleet.monitors, alone.monitors):
+        assert monitors.raw.evidence == 0.0
+        assert monitors.raw.rounds == 1
+    for name in (2, 3):
+        fleet.predict("a", 0.3, id=name)
+        alone.predict(0.3, id=name)
+    assert fleet.monitors.raw.evidence == alone.monitors.raw.evidence > 0.0
+    assert Fleet.from_bytes(fleet.to_bytes()).monitors.raw.evidence == fleet.monitors.raw.evidence
 
 
 @pytest.mark.parametrize("shards", [1, 3])
@@ -204,16 +221,9 @@ def test_an_interrupted_run_was_not_watched(monkeypatch):
     keys, scores, outcomes = stream(2000, 50, seed=3, off={3: 0.2})
     fleet = Fleet(shards=2, monitor=SETTINGS)
     fleet.run(keys[:500], scores[:500], outcomes[:500])
-    before, calls, run = found(fleet), [], Shard.run
-
-    def interrupted(*given):
-        calls.append(given)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return run(*given)
-
+    before = found(fleet)
     monkeypatch.setattr(module, "CHUNK", 128)
-    monkeypatch.setattr(Shard, "run", interrupted)
+    interrupt_call(monkeypatch, Shard, "run", 4)
     with pytest.raises(KeyboardInterrupt):
         fleet.run(keys, scores, outcomes)
     assert found(fleet) == before
@@ -257,7 +267,7 @@ def test_monitors_that_a_fleet_cannot_have(monitor, words):
 
 
 @pytest.mark.parametrize("given", [{"most": -1}, {"least": 0}, {"least": 2}, {"least": np.nan}])
-def test_keys_off_refuses_nonsense(given):
+def test_miscalibrated_keys_refuses_nonsense(given):
     with pytest.raises(ValueError, match=next(iter(given))):
         Fleet(monitor=True).monitors.raw.miscalibrated_keys(**given)
 

@@ -1,6 +1,8 @@
 """What is saved, split, merged or opened goes on bit for bit."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -145,6 +147,56 @@ def test_a_damaged_file_is_not_opened(tmp_path):
             Fleet.open(tmp_path / "damaged")
 
 
+OVERWRITTEN = """
+import sys
+import numpy as np
+from calibrant import Fleet
+
+path, random = sys.argv[1], np.random.default_rng(int(sys.argv[2]))
+whole = open(path, "rb").read()
+known = np.arange(600) if sys.argv[3] == "int" else [f"key {k}" * (1 + k % 7) for k in range(600)]
+for times in (1, 400, 20_000):
+    with open(path, "r+b") as file:
+        file.write(whole)
+    fleet = Fleet.open(path)
+    with open(path, "r+b") as file:
+        for _ in range(times):
+            file.seek(random.integers(len(whole)))
+            file.write(random.bytes(8))
+        file.truncate(len(whole))
+    with np.errstate(all="ignore"):
+        for call in (
+            lambda: fleet.expected(known, np.full(600, 0.3)),
+            lambda: fleet.smooth(known, np.full(600, 0.3)),
+            lambda: [fleet[key] for key in known if key in fleet],
+            lambda: fleet.keys(),
+            lambda: fleet.ranked("outcomes"),
+        ):
+            try:
+                call()
+            except ValueError:
+                pass
+"""
+
+
+@pytest.mark.parametrize("kind", ["int", "str"])
+def test_a_file_that_is_overwritten_while_it_is_open_ends_no_process(tmp_path, kind):
+    """What it says is then of no use; a save replaces the file, and harms nobody."""
+    random = np.random.default_rng(0)
+    keys, scores = random.integers(500, size=4000), random.random(4000)
+    fleet = Fleet(shards=2)
+    fleet.run(
+        keys if kind == "int" else [f"key {k}" * (1 + k % 7) for k in keys.tolist()],
+        scores, random.random(4000) < scores,
+    )  # fmt: skip
+    fleet.save(tmp_path / "fleet")
+    for seed in range(3):
+        path = tmp_path / f"fleet {seed}"
+        path.write_bytes((tmp_path / "fleet").read_bytes())
+        program = [sys.executable, "-c", OVERWRITTEN, str(path), str(seed), kind]
+        subprocess.run(program, check=True, timeout=60)
+
+
 def test_a_state_that_claims_many_shards_makes_none_of_them(monkeypatch):
     made = []
     new_shard = Fleet._new_shard
@@ -154,3 +206,32 @@ def test_a_state_that_claims_many_shards_makes_none_of_them(monkeypatch):
     with pytest.raises(InputError, match="is invalid"):
         Fleet.from_bytes(b"".join(file.pieces(settings, [{}] * 2**16)))
     assert len(made) <= 2
+
+
+@pytest.mark.parametrize("name", ["key_weights", "root_used", "parent_scaling", "key_rows"])
+def test_an_array_that_is_too_short_is_not_read_beyond_its_end(name):
+    fleet = Fleet()
+    fleet.run(range(20), None, [0, 1] * 10)
+    arrays = fleet.shard_arrays(0)
+    with pytest.raises(ValueError, match="saved"):
+        Fleet.from_shards(fleet._given, {0: arrays | {name: arrays[name][:1]}})
+
+
+def test_what_waits_of_more_keys_than_have_evidence_fits_into_memory():
+    fleet = Fleet(monitor=True)
+    fleet.predict_many(range(20_000), np.full(20_000, 0.4), ids=range(20_000))
+    arrays = fleet.shard_arrays(0)
+    again = Fleet.from_shards(fleet._given, {0: arrays | {"watch_keys": arrays["watch_keys"][:1]}})
+    again.update_many(np.ones(20_000), ids=range(20_000))
+    blob = again.to_bytes()
+    assert Fleet.from_bytes(blob).to_bytes() == blob
+
+
+@pytest.mark.parametrize(("at", "value"), [(0, 21.0), (1, 1e300), (3, -1.0), (4, 1e300), (5, 1e9)])
+def test_a_scaling_that_no_outcomes_lead_to_is_refused(at, value):
+    fleet = Fleet()
+    fleet.run(range(20), None, [0, 1] * 10)
+    arrays = fleet.shard_arrays(0)
+    arrays["root_scaling"][at] = value
+    with pytest.raises(ValueError, match="saved root_scaling"):
+        Fleet.from_shards(fleet._given, {0: arrays})

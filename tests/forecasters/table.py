@@ -6,6 +6,7 @@ from calibrant.forecasters.rivals import (
     K29,
     AbernethyBartlettHazan,
     ContextTree,
+    DyadicHedge,
     ExponentialWindow,
     Foster1999,
     FosterHart,
@@ -59,6 +60,7 @@ FORECASTERS = [
     (K29Star, {"gaps": 32}),
     (AOSA, {"gaps": 32}),
     (UCalibration, {"gaps": 32}),
+    (DyadicHedge, {}),
 ]
 IDS = [
     f"{cls.__name__}-{'-'.join(map(str, arguments.values()))}".rstrip("-")

@@ -169,7 +169,7 @@ class TestTimes:
         assert again.to_bytes() == forecaster.to_bytes()
 
     @pytest.mark.parametrize(
-        "bad", ["2024-01-01", True, float("nan"), math.inf, 1e13, np.datetime64("NaT"), [1.0]]
+        "bad", ["2024-01-01", True, float("nan"), math.inf, 1e13, np.datetime64("NaT", "s"), [1.0]]
     )
     def test_what_is_no_time_is_refused(self, bad):
         forecaster = EventForecaster()
@@ -323,7 +323,7 @@ def test_memory_in_words():
     ):
         forecaster = EventForecaster()
         forecaster.run(stream_.outcomes, at=times)
-        memories = forecaster.memory()
+        memories = forecaster.weights()
         assert sum(each.weight for each in memories) == pytest.approx(1.0)
         assert [each.weight for each in memories] == sorted(
             (each.weight for each in memories), reverse=True
@@ -340,5 +340,5 @@ def test_looking_at_the_memory_changes_nothing():
     forecaster = EventForecaster()
     forecaster.run(markov(300, seed=1).outcomes)
     before = forecaster.to_bytes()
-    forecaster.memory()
+    forecaster.weights()
     assert forecaster.to_bytes() == before

@@ -124,7 +124,7 @@ class TestAhead:
     def test_memory_says_which_outcomes_are_meant(self):
         forecaster = EventForecaster(ahead=30)
         forecaster.run(cycle(3000, period=24, seed=1).outcomes, at=np.arange(3000) * HOUR)
-        words = {each.words for each in forecaster.memory()}
+        words = {each.words for each in forecaster.weights()}
         assert "the outcomes 48 rounds ago" in words
         assert "the same hour yesterday" not in words
         assert "the same hour a week ago" in words

@@ -10,6 +10,7 @@ from calibrant.forecasters.rivals import (
     K29,
     AbernethyBartlettHazan,
     ContextTree,
+    DyadicHedge,
     ExponentialWindow,
     Foster1999,
     FosterHart,
@@ -143,6 +144,13 @@ def test_u_calibration_agrees_with_its_twin(gaps):
             found[t, np.rint(points * gaps).astype(int)] = weights
             forecaster.update(y)
         assert np.abs(found - naive.u_calibration(outcomes.tolist(), gaps)).max() < 1e-13
+
+
+def test_dyadic_hedge_agrees_with_its_twin_bit_for_bit():
+    for number in STREAMS:
+        outcomes = random_stream(number, 250)
+        predictions = DyadicHedge(seed=number).run(outcomes)
+        assert predictions.tolist() == naive.dyadic_hedge(outcomes.tolist(), number)[0]
 
 
 # -- what is proved --------------------------------------------------------------------------------
@@ -324,6 +332,12 @@ def test_horizons_are_checked(cls):
         cls.for_horizon(0)
 
 
+def played_dyadic_hedge():
+    forecaster = DyadicHedge()
+    forecaster.run(random_stream(1, 300))
+    return forecaster
+
+
 @pytest.mark.parametrize(
     ("forecaster", "change"),
     [
@@ -347,6 +361,17 @@ def test_horizons_are_checked(cls):
         (UCalibration(4), set_state("Y", -1.0)),
         (AOSA(4), change_array("alpha", 0, 1.0)),
         (AOSA(4), change_array("alpha", 4, -1.0)),
+        (DyadicHedge(), set_state("level", np.array([]))),
+        (DyadicHedge(), change_array("level", 0, 1.0)),
+        (DyadicHedge(), change_array("level", 0, 0.5)),
+        (DyadicHedge(), change_array("g", 0, 1.0)),
+        (played_dyadic_hedge(), change_array("level", 0, 2.0)),
+        (played_dyadic_hedge(), change_array("level", -1, 41.0)),
+        (played_dyadic_hedge(), change_array("g", 0, 0.5)),
+        (played_dyadic_hedge(), change_array("g", 0, 1e6)),
+        (played_dyadic_hedge(), change_array("C_up", 0, 1e6)),
+        (played_dyadic_hedge(), change_array("R_up", 0, 1e6)),
+        (played_dyadic_hedge(), change_array("R_down", 0, -1e6)),
     ],
 )
 def test_forged_states_are_refused(forecaster, change):

@@ -251,6 +251,11 @@ def test_the_square_of_a_loss_is_bounded_by_its_mean(p, eta, share):
     assert square <= 2 * (math.log(1 / eta) + 1) * mean + 1e-12
 
 
+def test_less_than_half_of_that_bound_would_not_do():
+    log = math.log(1e6)  # p = 1 and x = eta: both means are powers of it
+    assert log**2 > 0.45 * 2 * (log + 1) * log
+
+
 def test_the_twin_tells_the_losses_apart():
     """One round with all mass on a point: the learners move as their formulas say."""
     assert action([(1.0, 1.0)], "squared") == 1.0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant import EventForecaster, Monitor
+from interrupting import interrupt_call
 
 SETTINGS = {"every": 2_000, "tolerance": 0.0}
 
@@ -94,13 +95,8 @@ def test_a_batch_that_is_interrupted_never_happened(monkeypatch):
     forecaster = EventForecaster(ahead=2, monitor=SETTINGS)
     for t in range(50):
         forecaster.predict(id=t)
-    before, play = forecaster.to_bytes(), Monitor.play_steps
-
-    def interrupted(monitor, *given):
-        play(monitor, *given)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Monitor, "play_steps", interrupted)
+    before = forecaster.to_bytes()
+    interrupt_call(monkeypatch, Monitor, "play_steps", is_done=True)
     with pytest.raises(KeyboardInterrupt):
         forecaster.update_many(events(50), ids=list(range(50)))
     assert forecaster.to_bytes() == before
@@ -120,13 +116,8 @@ def test_a_monitor_that_saw_what_was_not_given_is_refused():
 def test_interrupted_among_the_monitors_it_never_happened(monkeypatch):
     forecaster = EventForecaster(monitor=SETTINGS)
     forecaster.run(events(100))
-    before, play = forecaster.to_bytes(), Monitor.run
-
-    def interrupted(monitor, *given):
-        play(monitor, *given)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Monitor, "run", interrupted)
+    before = forecaster.to_bytes()
+    interrupt_call(monkeypatch, Monitor, "run", is_done=True)
     with pytest.raises(KeyboardInterrupt):
         forecaster.run(events(100))
     assert forecaster.to_bytes() == before

@@ -229,7 +229,7 @@ def test_lemmas_3_and_4_on_random_states(seed):
     assert share > 1 / 6
 
 
-# -- a run: Lemmas 6, 9 and 10 -------------------------------------------------------------------
+# -- a run: Lemmas 6 to 10 -----------------------------------------------------------------------
 
 T = 20_000
 STREAMS = {
@@ -271,13 +271,53 @@ def check_lemma_10(s, rounds):
 def check_lemma_9(s, predictions, means):
     """Visits by distance from the truth, wherever one takes it to be."""
     rounds = len(means)
-    iota = 2 * math.log(rounds) + 5
+    iota = 3 * math.log(rounds) + 5
     where = np.searchsorted(s.z, predictions)
     for truth in (np.median(means), *np.linspace(0, 1, 21)):
         strayed = np.bincount(where, np.abs(means - truth), len(s.z))
         far = s.n * (s.theta - angle(truth)) ** 2
         bound = 79 * phi(s.z, s.v, s.n, s.R) + 711 * iota + 50 * strayed
         assert (far <= bound)[1:-1].all()
+
+
+def test_lemma_7_compares_probabilities_with_angles():
+    random = np.random.default_rng(1)
+    one, other = math.pi * random.random((2, 200_000)) ** random.choice([1, 5], (2, 200_000))
+    D, z, others = np.abs(one - other), np.sin(one / 2) ** 2, np.sin(other / 2) ** 2
+    most = np.sqrt(np.maximum(z * (1 - z), others * (1 - others)))
+    assert (np.abs(z - others) >= most * D / math.pi - ROUNDING).all()
+    assert (np.abs(z - others) >= (D / math.pi) ** 2 - ROUNDING).all()
+    # Twice the first would be too much, and so would the angle itself be in the second.
+    assert (np.abs(z - others) < 2 * most * D / math.pi).any()
+    assert (np.abs(z - others) < D / math.pi).any()
+
+
+def most_noise(predictions, outcomes, means):
+    """Return the largest |W| over what Lemma 8 allows, of all points and all windows."""
+    iota, largest = 3 * math.log(len(means)) + 5, 0.0
+    for z in np.unique(predictions):
+        q, y = (column[predictions == z] for column in (means, outcomes))
+        W, V = (np.cumsum([0.0, *terms]) for terms in (q - y, q * (1 - q)))
+        for start in range(len(q)):  # windows matter by the visits that they hold
+            allowed = 3 * np.sqrt(iota * (V[start + 1 :] - V[start])) + 2 * iota
+            largest = max(largest, (np.abs(W[start + 1 :] - W[start]) / allowed).max())
+    return largest
+
+
+@pytest.mark.parametrize("stream", ["iid", "rare", "drift"])
+def test_lemma_8_bounds_the_noise(stream):
+    source = STREAMS[stream](1, 4000)
+    predictions = Zoom(seed=1).run(source.outcomes)
+    assert 0.05 < most_noise(predictions, source.outcomes, source.means) <= 1
+
+
+def test_lemma_8_fails_for_an_opponent_who_sees_the_draws():
+    forecaster, played = Zoom(seed=1), []
+    for _ in range(4000):
+        played.append(p := forecaster.predict())
+        forecaster.update(float(p < 0.5))
+    predictions = np.array(played)
+    assert most_noise(predictions, (predictions < 0.5) * 1.0, np.full(4000, 0.5)) > 1
 
 
 @pytest.mark.parametrize("stream", STREAMS)

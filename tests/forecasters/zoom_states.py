@@ -174,7 +174,9 @@ class Hasty(NaiveZoom):
 
 
 class Lopsided(NaiveZoom):
-    """Predicts the end of the grid, which is wrong more and more often."""
+    """Predicts the end of the grid, which is wrong more and more often, and never retires it."""
+
+    HOPELESS = math.inf
 
     def crossing(self):
         return len(self.points) - 2, len(self.points) - 1

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from river import checks, linear_model
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LinearRegression, SGDRegressor
+from sklearn.linear_model import LinearRegression, Ridge, SGDRegressor
 
-from calibrant.integrations.river import CalibratedRegressor
+from calibrant import NumberRecalibrator
+from calibrant.integrations.river import CalibratedClassifier, CalibratedRegressor
 from calibrant.integrations.sklearn import OnlineCalibratedRegressor
 
 
@@ -80,3 +81,31 @@ def test_sklearn_frozen_and_online():
     assert not np.array_equal(online.predict(X[:5]), before)
     with pytest.raises(ValueError, match="cv=5 needs more than 5 rows"):
         OnlineCalibratedRegressor().fit(X[:4], y[:4])
+
+
+def test_sample_weights_teach_the_estimator_and_the_recalibrator():
+    random = np.random.default_rng(5)
+    X, weight = random.normal(size=(400, 2)), random.uniform(0.5, 4.0, 400)
+    y = X @ [1.0, -2.0] + random.normal(size=400)
+    model = OnlineCalibratedRegressor(cv=1).fit(X[:300], y[:300], sample_weight=weight[:300])
+    first = Ridge().fit(X[:150], y[:150], sample_weight=weight[:150])
+    by_hand = NumberRecalibrator(periods=())
+    by_hand.run(first.predict(X[150:300]), y[150:300], weights=weight[150:300])
+    assert model.recalibrator_.to_bytes() == by_hand.to_bytes()
+    model.partial_fit(X[300:], y[300:], sample_weight=weight[300:])
+    by_hand.run(model.estimator_.predict(X[300:]), y[300:], weights=weight[300:])
+    assert model.recalibrator_.to_bytes() == by_hand.to_bytes()
+
+
+def test_rivers_weights_teach_the_model_and_the_recalibrator():
+    """`w` is river's word for a weight."""
+    number = CalibratedRegressor(linear_model.LinearRegression())
+    binary = CalibratedClassifier(linear_model.LogisticRegression())
+    for outcome in (1.0, 0.0, 1.0):
+        number.learn_one({"a": outcome}, outcome, w=3.0)
+        binary.learn_one({"a": outcome}, bool(outcome), w=3.0)
+    for model in (number, binary):
+        assert (model.recalibrator._book.weighed, model.recalibrator._book.weighings) == (9.0, 3.0)
+        with pytest.raises(ValueError, match="weight must be"):
+            model.learn_one({"a": 1.0}, 1, w=-1.0)
+        assert model.recalibrator.learned == 3

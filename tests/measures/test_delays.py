@@ -85,7 +85,7 @@ def test_a_few_of_one_kind_that_never_come_are_found_too():
     check = DelayCheck.from_times(y, made, known, is_time=False)
     assert check.depends
     assert check.slower == 1
-    assert "never in 0 % and 28 %" in check.sentence()
+    assert "never in 0% and 28%" in check.sentence()
 
 
 @pytest.mark.parametrize("seed", range(5))

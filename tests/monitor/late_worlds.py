@@ -29,7 +29,7 @@ def storms(random, n, wait, length, size=0.6):
 
 
 def bursts(random, n, wait, rate=0.02):
-    """With chance 2 % everything that is predicted within `wait` rounds happens."""
+    """With chance 2% everything that is predicted within `wait` rounds happens."""
     y = np.repeat(random.random(n // wait + 1) < rate, wait)[:n] * 1.0
     return np.full(n, rate), y, (np.arange(n) // wait + 1) * wait - 0.5
 
@@ -65,7 +65,7 @@ def number_storms(random, n, wait, length, size=0.6):
 
 
 def number_bursts(random, n, wait, rate=0.05):
-    """With chance 5 % all that is predicted within `wait` rounds is above the 95 % quantile."""
+    """With chance 5% all that is predicted within `wait` rounds is above the 95% quantile."""
     high = np.repeat(random.random(n // wait + 1) < rate, wait)[:n]
     u = np.where(high, 1 - rate * random.random(n), (1 - rate) * random.random(n))
     return np.tile(LEVELS, (n, 1)), u, (np.arange(n) // wait + 1) * wait - 0.5

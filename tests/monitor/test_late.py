@@ -102,7 +102,7 @@ def test_a_bias_is_found_through_late_outcomes(wait, most):
 
 
 def test_a_lasting_shift_rings_once():
-    """A shift of the odds that lasts, in predictions of several shapes: 1.1 alarms in the mean.
+    """A shift of the odds that lasts, in predictions of several shapes: 1.1 alarms on average.
 
     When an outcome at p < margin ended an episode, there were 2 to 23.
     """

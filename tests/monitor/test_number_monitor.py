@@ -18,7 +18,7 @@ def stream(change, seed, rounds=6000):
 
 
 def test_few_false_alarms():
-    """Each of twenty streams rings with a chance of 0.06 at most: more than 4 do in 1 % of runs."""
+    """Each of twenty streams rings with a chance of 0.06 at most: more than 4 do in 1% of runs."""
     rings = [NumberMonitor(100_000).run(*arguments(seed)) for seed in range(20)]
     assert sum(bool(each) for each in rings) <= 4
 
@@ -29,7 +29,7 @@ def arguments(seed):
 
 
 def rings(play, world, wait, runs):
-    """How many streams ring, with quantiles that are right given what was known: at most 10 %."""
+    """How many streams ring, with quantiles that are right given what was known: at most 10%."""
     rounds = 20 * wait + 1_000
     return sum(
         play(rounds, *NUMBER_WORLDS[world](np.random.default_rng([wait, run]), rounds, wait))

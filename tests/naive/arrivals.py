@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from calibrant import Recalibrator
-from calibrant.forecasters.arriving import by_clock
+from calibrant.forecasters.arrivals import by_clock
 from calibrant.tables import Cells, Scored
 
 

@@ -25,18 +25,18 @@ class Dispersion:
 
     def count(self, predicted, outcomes):
         missed = np.abs((outcomes[:, None] - predicted).sum(axis=0))
-        self.spread = 0.85 * self.spread + missed / np.sqrt(
+        self.spread = 0.95 * self.spread + missed / np.sqrt(
             (predicted * (1 - predicted)).sum(axis=0)
         )
-        self.batches = 0.85 * self.batches + 1
-        self.outcomes = 0.85 * self.outcomes + len(outcomes)
-        self.prior *= 0.85
+        self.batches = 0.95 * self.batches + 1
+        self.outcomes = 0.95 * self.outcomes + len(outcomes)
+        self.prior *= 0.95
 
 
 class Levels:
     """Autoregressions of the levels of batches, by ridge regression on all pairs so far."""
 
-    orders, ridges, home = (0, 1, 4), (16.0, 16.0, 2.0), np.array([0.5, 0.1, 0.3, 0.1])
+    orders, ridges, home = (0, 1, 4), (16.0, 16.0, 2.0), np.array([0.6, 0.05, 0.15, 0.2])
 
     def __init__(self):
         self.weights = np.array([1.0, 0.0, 0.0, 0.0])
@@ -71,15 +71,17 @@ class Levels:
         return float(np.clip(self.weights @ [mean, *predicted], least, 1 - least))
 
 
-def fit(theta, matrix, features, base, outcomes, keep, least, flattest):
+def fit(theta, matrix, features, base, outcomes, weights, keep, least, flattest):
     """Return parameters and their matrix after a batch: Newton steps to the posterior's mode."""
     past = keep * matrix + (1 - keep) * np.eye(len(theta))
     new = theta
     for _ in range(8):
         p = np.clip(1 / (1 + np.exp(-(base + features @ new))), least, 1 - least)
-        curvature = np.maximum(p * (1 - p), flattest)
+        curvature = weights * np.maximum(p * (1 - p), flattest)
         matrix = past + (features * curvature[:, None]).T @ features
-        step = np.linalg.solve(matrix, features.T @ (p - outcomes) + past @ (new - theta))
+        step = np.linalg.solve(
+            matrix, features.T @ (weights * (p - outcomes)) + past @ (new - theta)
+        )
         longest = np.abs(step).max()
         new = new - step * min(1, 1.5 / longest if longest else 1)
         if longest < 0.05:
@@ -87,7 +89,7 @@ def fit(theta, matrix, features, base, outcomes, keep, least, flattest):
     return new, matrix
 
 
-def fit_experts(twin, scores, outcomes, least):
+def fit_experts(twin, scores, outcomes, weights, least):
     """Let every expert of a twin fit a batch."""
     n, flat = len(scores), 10 * least
     logits = np.log(scores) - np.log1p(-scores)
@@ -99,27 +101,29 @@ def fit_experts(twin, scores, outcomes, least):
         if hasattr(expert, "features"):
             features = platt if len(expert.a) == 2 else beta
             expert.a, expert.matrix = fit(
-                expert.a, expert.matrix, features, zeros, outcomes, keep, least, flat
+                expert.a, expert.matrix, features, zeros, outcomes, weights, keep, least, flat
             )
         elif hasattr(expert, "base"):
             base = np.array([expert.base(s) for s in scores])
             (expert.c,), ((expert.curvature,),) = fit(
                 np.array([expert.c]), np.array([[expert.curvature]]), ones[:, None], base,
-                outcomes, keep, least, flat,
+                outcomes, weights, keep, least, flat,
             )  # fmt: skip
         else:
             bins = np.array([expert.bin(s) for s in scores])
             for b in set(bins.tolist()):
-                visits, events = (bins == b).sum(), outcomes[bins == b].sum()
-                keep = (1 - expert.forget) ** visits
+                inside = bins == b
+                visits, events = weights[inside].sum(), (weights * outcomes)[inside].sum()
+                keep = (1 - expert.forget) ** inside.sum()
                 expert.visits[b] = keep * expert.visits[b] + visits
                 expert.outcomes[b] = keep * expert.outcomes[b] + events
         assert at < len(SHAPES)
 
 
-def losses(predicted, outcomes):
+def losses(predicted, outcomes, weights):
     y = outcomes[:, None]
-    return -(y * np.log(predicted) + (1 - y) * np.log1p(-predicted)).sum(axis=0)
+    each = y * np.log(predicted) + (1 - y) * np.log1p(-predicted)
+    return -(weights[:, None] * each).sum(axis=0)
 
 
 def weighed(prior, losses, power):
@@ -127,9 +131,15 @@ def weighed(prior, losses, power):
     return weights / weights.sum()
 
 
+def home_of(priors, size):
+    """Where weights return after a batch: the larger it is, the less the identity is worth."""
+    identity = priors[0] * 500 / (500 + size)
+    return np.array([identity, *(priors[1:] / priors[1:].sum() * (1 - identity))])
+
+
 def fit_charges(twin, scores):
-    """What parameters cost in a fit: half a logarithm each; a bin's, of its own rows."""
-    charges = np.array(SHAPES) * math.log(len(scores)) / 2
+    """What parameters cost in a fit: one each; a bin, half a logarithm of its own rows."""
+    charges = np.array(SHAPES, dtype=float)
     for at, expert in enumerate(twin.experts):
         if hasattr(expert, "bin"):
             visits = np.bincount([expert.bin(s) for s in scores])
@@ -147,53 +157,71 @@ def learn_batch(twin, rows, is_revised=False):
     given = [row[0] for row in rows]
     rows = sorted(rows, key=lambda row: scramble(row[0].number + 1))
     n, outcomes = len(rows), np.array([outcome for *_, outcome in rows])
+    heavy = np.array([predicted.weight for predicted, *_ in rows])
     scores = np.array([predicted.s for predicted, *_ in rows])
     each = np.array([predicted.each for predicted, *_ in rows])
     recalled = np.array([predicted.recalled for predicted, *_ in rows])
     means, before = recalled[:, 0], twin.dispersion.of(n) if twin.learned else 1.0
+    known = twin.dispersion.batches + twin.dispersion.prior
     surprise = (outcomes - means).sum() ** 2 / (means * (1 - means)).sum() / before
+    surprise = (known + 1) * math.log1p(surprise / known)
     odds = 0.05 * math.exp(min(50, (surprise - 6) / 2)) if surprise > 6 else 0.0
     change = 0.0 if is_revised else odds / (1 + odds) if twin.learned else 1.0
     if twin.learned >= n:
         twin.dispersion.count(each, outcomes)
     power = 1 / twin.dispersion.of(n)
-    fit_experts(twin, scores, outcomes, twin.least)
-    twin.learned, twin.ones = twin.learned + n, twin.ones + outcomes.sum()
+    fit_experts(twin, scores, outcomes, heavy, twin.least)
+    twin.learned, twin.ones = twin.learned + n, twin.ones + (heavy * outcomes).sum()
+    twin.visits += heavy.sum()
     # `least` is that before the batch.
     least = min(max(1 / (twin.learned - n + 2), 1e-9), 1e-4)
-    missed = losses(each, outcomes)
+    missed = losses(each, outcomes, heavy)
     weights = weighed(twin.weights, missed, power)
     likelihood = twin.weights @ np.exp((missed.min() - missed) * power)
+    home = home_of(twin.priors, n)
     if change > 0:
         now = np.array([twin.ask(s, least)[0] for s in scores])
-        fits = losses(now, outcomes) + fit_charges(twin, scores)
-        weights = weights + change * (weighed(twin.priors, fits, 1 / (4 * before)) - weights)
+        fits = losses(now, outcomes, heavy) + fit_charges(twin, scores)
+        fit_power = 1 / (4 * before)
+        fitted = home @ np.exp((fits.min() - fits) * fit_power)
+        weights = weights + change * (weighed(home, fits, fit_power) - weights)
     shares = np.minimum(1, means * (1 - means) / 0.01)
-    keep = max(0.97, np.prod(1 - 5e-5 * shares))
-    twin.weights = keep * weights + (1 - keep) * twin.priors
+    keep = max(0.99, np.prod(1 - 5e-5 * shares))
+    twin.weights = keep * weights + (1 - keep) * home
     # Those that forecast levels, by what was known when the batch was predicted.
     levels, level = twin.levels, twin.experts[11].c
     terms, known = levels.terms(min(predicted.number for predicted, *_ in rows))
     if known:
         predicted = levels.say(each[:, 1], levels.forecasts(terms), least)
-        likelihoods = np.exp((missed.min() - losses(predicted, outcomes)) * power)
+        likelihoods = np.exp((missed.min() - losses(predicted, outcomes, heavy)) * power)
         weights = levels.weights * np.array([likelihood, *likelihoods])
-        levels.weights = keep * weights / weights.sum() + (1 - keep) * levels.home
+        levels.weights = weights / weights.sum()
         levels.pairs.append((terms, level))
     else:
         levels.weights = levels.home
     levels.known.append((level, twin.predictions))
+    if known and change > 0:
+        following = levels.forecasts(levels.terms(twin.predictions)[0])
+        likelihoods = np.exp(
+            (fits.min() - losses(levels.say(now[:, 1], following, least), outcomes, heavy))
+            * fit_power
+        )
+        weights = levels.home * np.array([fitted, *likelihoods])
+        levels.weights = levels.weights + change * (weights / weights.sum() - levels.weights)
+    levels.weights = keep * levels.weights + (1 - keep) * levels.home
     # Those that look at the past: weighed alike, and nothing to learn.
     doubt = 0.75 ** (sum(predicted.moved for predicted, *_ in rows) * power)
     weights = twin.recent.weights * np.array([1.0] + [doubt] * 8)
-    weights = weighed(weights, losses(recalled, outcomes), power)
+    weights = weighed(weights, losses(recalled, outcomes, heavy), power)
     keep = np.prod(1 - 1e-5 * shares)
     twin.recent.weights = keep * weights + (1 - keep) * twin.recent_priors
     # The grid learns each row where it would be played now.
     x = np.array([twin.ask(s, least)[1] for s in scores])
     x = np.log(x) - np.log1p(-x)
     features = np.column_stack([x, np.ones(n)])
-    (a, b), _ = fit(np.array([1.0, 0.0]), 10 * np.eye(2), features, 0, outcomes, 1.0, 1e-9, 0.0)
+    (a, b), _ = fit(
+        np.array([1.0, 0.0]), 10 * np.eye(2), features, 0, outcomes, 1.0, 1.0, 1e-9, 0.0
+    )
     placed = np.clip(1 / (1 + np.exp(-(a * x + b))), 1e-9, 1 - 1e-9)
     key = scramble(scramble(twin.seed))
     for (predicted, placed_at, _), mean, outcome in zip(

@@ -55,7 +55,7 @@ def by_recall(ps, ys, known, floor, *, seed=0, explore=0.0):
                     theta -= 0.1 * 0.03 * aim / explore * (ys[j] - ps[j])
         chosen.append(log_odds(p) >= theta)
         acted.append(explorer.acts("yes" if chosen[i] else "no"))
-        theta += 0.03 * p * (chosen[i] - aim)
+        theta += (0.03 if theta >= -5 else 0.3) * p * (chosen[i] - aim)
     return acted
 
 
@@ -98,8 +98,8 @@ def by_budget(ps, budget, rows, cap, floor, *, seed=0, explore=0.0):
     """Return the acts; `cap` and `floor` are the most and the least of a window of so many rows."""
     explorer, ties, histogram = Explorer(seed, explore), tie_breaker(seed), Histogram()
     acted, price, highest, lowest = [], 0.0, 1e9, -1e9
-    steps = 3.0 if floor > 0 else 1.0
-    soon, later = max(int(0.3 * rows), 1), max(int(0.4 * rows), 1)
+    steps = 4.0 if floor > 0 else 1.0
+    soon = max(int(0.25 * rows), 1)
     warm_up = max(min(200, rows // 50), 1)
     for i, p in enumerate(ps):
         z = log_odds(p) + 1e-6 * (ties.uniform() - 0.5)
@@ -110,10 +110,10 @@ def by_budget(ps, budget, rows, cap, floor, *, seed=0, explore=0.0):
         if i >= warm_up and i % 20 == 0:
             if i >= rows:
                 room = (cap - inside + sum(acted[begin : begin + soon])) / soon
-                need = (floor + sum(acted[begin : begin + later]) - inside) / later
+                need = (floor - inside + sum(acted[begin : begin + soon])) / soon
             else:
                 room = (cap - inside) / min(soon, rows - i)
-                need = (floor * min(1.0, (i + later) / rows) - inside) / later
+                need = (floor * min(1.0, (i + soon) / rows) - inside) / soon
             lowest = histogram.above(min(max(room, 1e-5), 1.0))
             highest = histogram.above(min(need, 1.0)) if need > 0 else 1e9
         if inside >= cap:
@@ -137,7 +137,7 @@ def by_timed_budget(ps, times, budget, seconds, cap, floor, *, seed=0):
     """
     ties, histogram = tie_breaker(seed), Histogram()
     acted, price, highest, lowest = [], 0.0, 1e9, -1e9
-    steps = 3.0 if floor > 0 else 1.0
+    steps = 4.0 if floor > 0 else 1.0
     slots = [math.floor(time / (seconds / 100)) for time in times]
     for i, p in enumerate(ps):
         z = log_odds(p) + 1e-6 * (ties.uniform() - 0.5)
@@ -148,10 +148,9 @@ def by_timed_budget(ps, times, budget, seconds, cap, floor, *, seed=0):
             price = histogram.above(budget)
         if i >= 200 and i % 20 == 0:
             pairs = list(zip(acted, age, strict=False))
-            soon = sum(act for act, each in pairs if 70 < each <= 100)
-            later = sum(act for act, each in pairs if 60 < each <= 100)
-            room = (cap * size - inside + soon) / (0.3 * size)
-            need = (floor * size - inside + later) / (0.4 * size)
+            soon = sum(act for act, each in pairs if 75 < each <= 100)
+            room = (cap * size - inside + soon) / (0.25 * size)
+            need = (floor * size - inside + soon) / (0.25 * size)
             lowest = histogram.above(min(max(room, 1e-5), 1.0))
             highest = histogram.above(min(need, 1.0)) if need > 0 else 1e9
         begun = [j for j in range(i + 1) if times[j] // seconds == times[i] // seconds]

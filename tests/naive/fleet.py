@@ -189,29 +189,30 @@ class Pool:
         mixed = mean + key.curve_weight * (float(predicted[-1][0]) - mean)
         return Views(x, mean, v, key.bucket, predicted), mean if key.curve is None else mixed
 
-    def learn(self, key, now, predicted, m, y, late):
+    def learn(self, key, now, predicted, m, y, late, weight=1.0):
         self.lag += 0.01 * (late - self.lag)
-        self.step(key, now, predicted, m, y, min(1 + self.lag / 8, 64), 1e-5)
+        self.step(key, now, predicted, m, y, weight, min(1 + self.lag / 8, 64), 1e-5)
 
-    def learn_in_batch(self, key, now, predicted, m, y, dispersed, size):
+    def learn_in_batch(self, key, now, predicted, m, y, dispersed, size, weight=1.0):
         """Learn an outcome of a batch of this size, in which so many count for one."""
-        self.step(key, now, predicted, m, y, dispersed, min(1e-5, 0.03 / size))
+        self.step(key, now, predicted, m, y, weight, dispersed, min(1e-5, 0.03 / size))
 
-    def step(self, key, now, predicted, m, y, slow, most):
+    def step(self, key, now, predicted, m, y, weight, slow, most):
+        slow /= weight
         share = most if m * (1 - m) > 0.01 else most * m * (1 - m) / 0.01
         likely = self.weigh(predicted, share, y, slow)
         if key.curve is not None:
             other = self.likelihood(predicted.mean, 1 - predicted.mean, y, slow)
             key.curve_weight = paired(key.curve_weight, likely[-1], other, share)
             self.curve_weight = paired(self.curve_weight, likely[-1], other, share)
-        one, zero = single(y), single(1) - single(y)
-        curved = [(p * q, p * zero - q * one) for p, q in now.each]
+        one, zero, times = single(y), single(1) - single(y), single(weight)
+        curved = [(times * (p * q), times * (p * zero - q * one)) for p, q in now.each]
         del curved[ESTIMATE_AT]
         for expert, (h, r) in zip(key.experts, curved[:-1], strict=True):
             expert.learn(now.v, h, r)
         if key.curve is not None:
             key.curve.learn(now.v, *curved[-1])
-        self.scale(now.x, now.mean * (1 - now.mean), now.mean - y)
+        self.scale(now.x, weight * (now.mean * (1 - now.mean)), weight * (now.mean - y))
         key.outcomes += 1
 
     def promote(self, key):
@@ -362,7 +363,7 @@ class NaiveFleet:
         draws.state = (draws.state + number * 0x9E3779B97F4A7C15) & MASK
         return draws.choose(points, weights)
 
-    def update(self, outcome, id_):
+    def update(self, outcome, id_, weight=1.0):
         r = self.waiting.pop(id_)
         late = self.whole.predictions - r.number - 1
         lag = self.pools[0].lag
@@ -374,21 +375,28 @@ class NaiveFleet:
             else self.look(r.s, r.keys, self.whole.estimate(r.s))[0]
         )
         if r.predicted is not None:
-            self.teach_whole(r, outcome, late)
+            self.teach_whole(r, outcome, weight, late)
         for pool, key, view, predicted in zip(self.pools, r.keys, now, r.views, strict=True):
             if key is not None:
-                pool.learn(key, view, predicted, r.mean, outcome, float(min(late, 1000)))
+                late_here = float(min(late, 1000))
+                pool.learn(key, view, predicted, r.mean, outcome, late_here, weight)
                 if key is not self.root:
                     pool.promote(key)
         self.learned += 1
 
-    def update_many(self, outcomes, ids):
+    def update_many(self, outcomes, ids, weights=None):
         """Learn a large batch: the whole, then the grid, then keys, from the estimates it left."""
         rows = [(self.waiting.pop(id_), y) for id_, y in zip(ids, outcomes, strict=True)]
+        heavy = [1.0] * len(ids) if weights is None else weights
+        heavy = {r.number: weight for (r, _), weight in zip(rows, heavy, strict=True)}
         rows.sort(key=lambda row: scramble(row[0].number + 1))
         whole, n = self.whole, len(rows)
         told = [
-            (self.predicted(r, r.number, float(whole.weights @ r.predicted)), None, y)
+            (
+                self.predicted(r, r.number, float(whole.weights @ r.predicted), heavy[r.number]),
+                None,
+                y,
+            )
             for r, y in rows
             if r.predicted is not None
         ]
@@ -408,20 +416,22 @@ class NaiveFleet:
             views = self.look(r.s, r.keys, x)[0]
             for pool, key, view, predicted in zip(self.pools, r.keys, views, r.views, strict=True):
                 if key is not None:
-                    pool.learn_in_batch(key, view, predicted, r.mean, y, dispersed, n)
+                    pool.learn_in_batch(
+                        key, view, predicted, r.mean, y, dispersed, n, heavy[r.number]
+                    )
                     if key is not self.root:
                         pool.promote(key)
         self.learned = learned + n
 
-    def predicted(self, r, number, mean):
+    def predicted(self, r, number, mean, weight):
         """Return what the whole learns from."""
         s, past = within(r.s, self.whole.least), self.whole.recent.past
         # A fleet has no experts that look at the past: all say what the mixture does.
         same = np.full(len(self.whole.recent.weights), mean)
-        return Predicted(number, number, r.s, s, r.predicted, mean, past, same, mean)
+        return Predicted(number, number, r.s, s, r.predicted, mean, past, same, mean, weight=weight)
 
-    def teach_whole(self, r, outcome, late):
+    def teach_whole(self, r, outcome, weight, late):
         whole = self.whole
-        predicted = self.predicted(r, whole.predictions - 1 - whole.late(late), r.mean)
+        predicted = self.predicted(r, whole.predictions - 1 - whole.late(late), r.mean, weight)
         whole.weigh([(predicted, outcome)])
         whole.step(predicted, outcome)

@@ -102,7 +102,7 @@ class NaiveGroupedRecalibrator:
         mean = own + group.stages.weights[0] * (estimate - own)
         return group.stages.last.predict(float(mean), id_)
 
-    def update_many(self, outcomes, ids):
+    def update_many(self, outcomes, ids, weights=None):
         """Learn a large batch, all of whose rows are in groups: stage after stage.
 
         Each learns from what those before it say now, groups as if they had not learned yet.
@@ -110,7 +110,10 @@ class NaiveGroupedRecalibrator:
         order = sorted(
             range(len(ids)), key=lambda i: scramble(self.waiting[ids[i]].whole.number + 1)
         )
-        ids, outcomes = [ids[i] for i in order], [outcomes[i] for i in order]
+        given, ids, outcomes = ids, [ids[i] for i in order], [outcomes[i] for i in order]
+        heavy = dict(zip(given, [1.0] * len(ids) if weights is None else weights, strict=True))
+        for id_ in ids:
+            self.weigh(id_, heavy[id_])
         rows = [self.waiting.pop(id_) for id_ in ids]
         means, slow, _ = learn_batch(
             self.whole, [(r.whole, None, y) for r, y in zip(rows, outcomes, strict=True)]
@@ -122,7 +125,9 @@ class NaiveGroupedRecalibrator:
             revised.append(within(self.pool.view(r.group.key, x, v)[1], least))
         for (r, x, v), y in zip(views, outcomes, strict=True):
             now = self.pool.view(r.group.key, x, v)[0]
-            self.pool.learn_in_batch(r.group.key, now, r.views, r.estimate, y, slow, len(rows))
+            self.pool.learn_in_batch(
+                r.group.key, now, r.views, r.estimate, y, slow, len(rows), r.whole.weight
+            )
             self.learned += 1
         told = list(zip(ids, rows, revised, outcomes, strict=True))
         learn_part(
@@ -147,8 +152,8 @@ class NaiveGroupedRecalibrator:
             for mean, (_, _, estimate, _) in zip(own, part, strict=True)
         ]
         logs = sum(
-            y * np.log(each) + (1 - y) * np.log(1 - each)
-            for each, (*_, y) in zip(predicted, part, strict=True)
+            r.whole.weight * (y * np.log(each) + (1 - y) * np.log(1 - each))
+            for each, (_, r, _, y) in zip(predicted, part, strict=True)
         )
         weights = stages.weights * np.exp((logs - logs.max()) / slow)
         spread = min(1 - (1 - 1e-4) ** len(part), 0.03)
@@ -158,24 +163,34 @@ class NaiveGroupedRecalibrator:
             [(id_, score, y) for (id_, _, _, y), score in zip(part, scores, strict=True)],
         )
 
-    def update(self, outcome, id_):
-        r = self.waiting.pop(id_)
-        if r is None:
-            self.whole.update(outcome, id_)
+    def weigh(self, id_, weight):
+        """Let all stages of a round know how much its outcome teaches."""
+        r = self.waiting[id_]
+        last = self.shared if r.own is None else r.group.stages.last
+        for predicted in (r.whole, last.waiting[id_][0], *([] if r.own is None else [r.own])):
+            predicted.weight = weight
+
+    def update(self, outcome, id_, weight=1.0):
+        if self.waiting[id_] is None:
+            del self.waiting[id_]
+            self.whole.update(outcome, id_, weight)
             return
+        self.weigh(id_, weight)
+        r = self.waiting.pop(id_)
         self.whole.learn(r.whole, outcome)
         late = float(min(self.predictions - r.number - 1, 1000))
         now = r.views
         if r.learned != self.learned:
             now = self.pool.view(r.group.key, r.views.x, r.views.v)[0]
-        self.pool.learn(r.group.key, now, r.views, r.estimate, outcome, late)
+        self.pool.learn(r.group.key, now, r.views, r.estimate, outcome, late, weight)
         self.learned += 1
         if r.own is None:
-            self.shared.update(outcome, id_)
+            self.shared.update(outcome, id_, weight)
             return
         stages = r.group.stages
         stages.own.learn(r.own, outcome)
-        stages.last.update(outcome, id_)
+        stages.last.update(outcome, id_, weight)
         estimates = np.array([r.estimate, r.own.mean])
-        weights = stages.weights * estimates**outcome * (1 - estimates) ** (1 - outcome)
+        likely = estimates**outcome * (1 - estimates) ** (1 - outcome)
+        weights = stages.weights * likely**weight
         stages.weights = (1 - 1e-4) * weights / weights.sum() + 1e-4 / 2

@@ -526,7 +526,7 @@ class Monitor:
     def recovery_share(self, own):
         """As much as a bet that the odds are B times those of p would stake, up to four times."""
         D, B, loss = own["D"], own["B"], own["loss"]
-        p = 1.0 - loss / (1.0 - 1.0 / B) if B > 1.0 else loss / (1.0 - B)  # in the mean
+        p = 1.0 - loss / (1.0 - 1.0 / B) if B > 1.0 else loss / (1.0 - B)  # on average
         least = min(loss, max(1.0 - min(1.0, B) / (1.0 - p + p * B), loss / 4.0))
         return 1.0 if D <= 1.0 else min(1.0, max(2.0, least) / (D * least)) if least > 0.0 else 0.0
 

@@ -81,20 +81,24 @@ class Slope:
     """softmax(a x), or softmax(a x + b) where biases have a prior."""
 
     def __init__(self, classes, keep, sd=None):
-        self.keep, self.sd, self.a, self.known = keep, sd, 1.0, 1 / 0.09
+        self.keep, self.sd, self.a, self.labels = keep, sd, 1.0, 0
+        self.known = 0 if keep == 1 else 1 / 0.36
         self.biases = None if sd is None else Biases(classes, keep, sd)
 
     def logits(self, x):
         return self.a * x + (0 if self.biases is None else self.biases.b)
 
-    def learn(self, x, y):
+    def learn(self, x, y, weight, home=0.0):
         p = softmax(self.logits(x))
         mean, pull = p @ x, (1 - self.keep) / 0.09
-        self.known = self.keep * self.known + pull + max(p @ x**2 - mean**2, 0.001)
-        step = (mean - x[y] + pull * (self.a - 1)) / self.known
-        self.a = float(np.clip(self.a - np.clip(step, -0.5, 0.5), 0, 20))
+        self.known = self.keep * self.known + pull + weight * max(p @ x**2 - mean**2, 1e-6)
+        self.labels += 1
+        prior = min(1 / 0.36, 3 * self.known / self.labels) if self.keep == 1 else 0
+        step = (weight * (mean - x[y]) + pull * (self.a - 1)) / (self.known + prior)
+        most = 0.5 * max(self.a, 1)
+        self.a = float(np.clip(self.a - np.clip(step, -most, most), 0, 200))
         if self.biases is not None:
-            self.biases.learn(p, y)
+            self.biases.learn(p, y, weight, home)
 
 
 class Biases:
@@ -104,10 +108,11 @@ class Biases:
         self.keep, self.pull = keep, (1 - keep) / sd**2
         self.b, self.known = np.zeros(classes), np.full(classes, 1 / sd**2)
 
-    def learn(self, p, y):
-        self.known = self.keep * self.known + self.pull + p
-        gradient = p + self.pull * self.b
-        gradient[y] -= 1
+    def learn(self, p, y, weight, home=0.0):
+        """Take a step; what is forgotten returns to `home`."""
+        self.known = self.keep * self.known + self.pull + weight * p
+        gradient = weight * p + self.pull * (self.b - home)
+        gradient[y] -= weight
         self.b = self.b - gradient / self.known
 
 
@@ -120,9 +125,9 @@ class Base:
     def predicted(self):
         return (self.counts + 1 / len(self.counts)) / (self.counts.sum() + 1)
 
-    def learn(self, y):
+    def learn(self, y, weight):
         self.counts = self.keep * self.counts
-        self.counts[y] += 1
+        self.counts[y] += weight
 
 
 class Contexts:
@@ -134,10 +139,10 @@ class Contexts:
     def of(self, context):
         return self.own.get(context, self.shared)
 
-    def learn(self, context, p, y):
+    def learn(self, context, p, y, weight):
         if context not in self.own and len(self.own) < 128:
             self.own[context] = Biases(self.classes, 0.999, self.sd)
-        self.of(context).learn(p, y)
+        self.of(context).learn(p, y, weight)
 
 
 class Pool:
@@ -152,12 +157,13 @@ class Pool:
     def predicted(self, features):
         return softmax(self.w @ features)
 
-    def learn(self, features, covariance, y, learned):
+    def learn(self, features, covariance, y, weight, learned, late):
         pull = (1 - self.keep) / 0.25
-        self.hessian = self.keep * self.hessian + covariance + (pull + 1e-6) * np.eye(13)
-        gradient = (
-            features @ self.predicted(features) - features[:, y] + pull * (self.w - self.START)
-        )
+        if self.keep < 1:
+            weight = weight * max(1 / 64, 1 / (1 + late / 2))
+        self.hessian = self.keep * self.hessian + weight * covariance + (pull + 1e-6) * np.eye(13)
+        missed = features @ self.predicted(features) - features[:, y]
+        gradient = weight * missed + pull * (self.w - self.START)
         if learned < 64 or learned % 8 == self.turn:
             self.inverse = np.linalg.inv(self.hessian)
         self.w = self.w - np.clip(self.inverse @ gradient, -0.3, 0.3)
@@ -173,14 +179,33 @@ class Matrix:
     def predicted(self, x):
         return softmax(self.W @ np.append(x - x.mean(), 1))
 
-    def learn(self, x, y):
+    def learn(self, x, y, weight):
         p, u, keep = self.predicted(x), np.append(x - x.mean(), 1), 0.9995
-        h = max((1 - p @ p) / (self.classes - 1), 0.02)
+        h = weight * max((1 - p @ p) / (self.classes - 1), 0.02)
         v = self.G @ u
         scale = keep + h * (u @ v)
         self.G = (self.G - h / scale * np.outer(v, v)) / keep
         self.G *= min(1.0, 0.09 * (self.classes + 1) / np.trace(self.G))
-        self.W = self.W - np.outer(p - np.eye(self.classes)[y], v) / scale
+        self.W = self.W - weight * np.outer(p - np.eye(self.classes)[y], v) / scale
+
+
+class Diagonal:
+    """softmax(a u + b), u = x - mean x, with a slope and a bias for each class."""
+
+    def __init__(self, classes):
+        self.a, self.known = np.ones(classes), np.full(classes, 1 / 0.09)
+        self.biases = Biases(classes, 0.9995, 0.6)
+
+    def predicted(self, x):
+        return softmax(self.a * (x - x.mean()) + self.biases.b)
+
+    def learn(self, x, y, weight):
+        p, u, pull = self.predicted(x), x - x.mean(), 0.0005 / 0.09
+        missed = p - np.eye(len(x))[y]
+        self.known = 0.9995 * self.known + pull + weight * p * (1 - p) * u**2
+        step = (weight * missed * u + pull * (self.a - 1)) / self.known
+        self.a = self.a - np.clip(step, -0.3, 0.3)
+        self.biases.learn(p, y, weight)
 
 
 class NaiveMixture:
@@ -189,13 +214,13 @@ class NaiveMixture:
     def __init__(self, classes):
         self.classes = classes
         self.slopes = [Slope(classes, 1), Slope(classes, 0.99)]
-        settings = [(1, 1), (0.999, 1), (0.99, 1), (0.95, 0.5)]
+        settings = [(1, 1), (0.999, 1), (0.99, 1.5), (0.95, 0.5)]
         self.biased = [Slope(classes, keep, sd) for keep, sd in settings]
         self.bases = [Base(classes, keep) for keep in (1, 0.99, 0.97)]
         self.by_top, self.by_last = Contexts(classes, 1), Contexts(classes, 0.7)
         self.pools = [Pool(1, 0), Pool(0.99, 4)]
-        self.matrix = Matrix(classes) if classes <= 32 else None
-        prior = [6] + [1] * 6 + [0.5] * 3 + [0.3] * 2 + [2] * 2 + [0.5] * (classes <= 32)
+        self.matrix = Matrix(classes) if classes <= 32 else Diagonal(classes)
+        prior = [6] + [1] * 6 + [0.5] * 3 + [0.3] * 2 + [2] * 2 + [0.5]
         self.prior = np.array(prior) / sum(prior)
         self.w, self.v, self.u = self.prior, self.prior, 0.9
         self.escaped, self.escapes, self.late, self.least = 0.05, 50, 0.0, 1e-3
@@ -219,8 +244,7 @@ class NaiveMixture:
                 x <= np.log(self.least / 2) + 1e-6,
             ])  # fmt: skip
         predicted += [pool.predicted(features) for pool in self.pools]
-        if self.matrix is not None:
-            predicted.append(self.matrix.predicted(x))
+        predicted.append(self.matrix.predicted(x))
         return np.array(predicted), features
 
     def predict(self, scores):
@@ -236,19 +260,20 @@ class NaiveMixture:
         self.begun += 1
         return q, record
 
-    def learn(self, record, y):
+    def learn(self, record, y, weight):
         x, top, last, features, predicted, w, v, begun = record
         self.late += 0.01 * (self.begun - 1 - begun - self.late)
-        eta = 1 if self.late < 0.01 else max(1 / 24, 1 / (1 + self.late / 2))
+        eta = weight * (1 if self.late < 0.01 else max(1 / 8, 1 / (1 + self.late / 2)))
         p = np.maximum(predicted[:, y], 1e-12)
         q1, q2, d = w @ p, v @ p, self.escaped / self.escapes
-        self.escaped += d * p[7] / ((1 - d) * (self.u * q1 + (1 - self.u) * q2) + d * p[7])
-        self.escapes += 1
+        mixed = (1 - d) * (self.u * q1 + (1 - self.u) * q2)
+        self.escaped += weight * d * p[7] / (mixed + d * p[7])
+        self.escapes += weight
         if self.escapes > 20_000:
             self.escaped, self.escapes = self.escaped * 20_000 / self.escapes, 20_000
         first, second = self.u * q1**eta, (1 - self.u) * q2**eta
         self.u = (1 - 1e-4) * first / (first + second) + 1e-4 * 0.9
-        moved = self.v + 0.05 * (self.v * p / (self.v @ p) - self.v)
+        moved = self.v + weight * 0.05 * (self.v * p / (self.v @ p) - self.v)
         self.v = (1 - 1e-5) * moved + 1e-5 * self.prior
         weighed = self.w * p**eta
         self.w = (1 - 5e-5) * weighed / weighed.sum() + 5e-5 * self.prior
@@ -257,15 +282,14 @@ class NaiveMixture:
         centred = features - (features @ slow)[:, None]
         covariance = (centred * slow) @ features.T
         for pool in self.pools:
-            pool.learn(features, covariance, y, self.learned)
+            pool.learn(features, covariance, y, weight, self.learned, self.late)
         for each in [*self.slopes, *self.biased]:
-            each.learn(x, y)
+            each.learn(x, y, weight, self.biased[1].biases.b if each is self.biased[2] else 0.0)
         for each in self.bases:
-            each.learn(y)
-        self.by_top.learn(top, now[10], y)
-        self.by_last.learn(last, now[11], y)
-        if self.matrix is not None:
-            self.matrix.learn(x, y)
+            each.learn(y, weight)
+        self.by_top.learn(top, now[10], y, weight)
+        self.by_last.learn(last, now[11], y, weight)
+        self.matrix.learn(x, y, weight)
         self.last = y
         self.learned += 1
 
@@ -287,7 +311,7 @@ class NaiveClasses:
         self.waiting[id_] = named, record
         return keep_on_top(q.tolist(), named, self.safe.predict(min(q[named], 1.0), id_))
 
-    def update(self, label, id_):
+    def update(self, label, id_, weight=1.0):
         named, record = self.waiting.pop(id_)
-        self.mixture.learn(record, label)
-        self.safe.update(float(named == label), id_)
+        self.mixture.learn(record, label, weight)
+        self.safe.update(float(named == label), id_, weight)

@@ -185,7 +185,7 @@ class NaiveNumbers:
         x += [means[c] for means, c in zip(self.phase_m, phase, strict=True)]
         z = (m - self.mean_m) / max(self.dev_m, 1e-300) if self.n else 0.0
         x = np.array([1.0, clip(z, 3.0), *clip(np.array(x) / unit, 8.0)])
-        mu = [0.0, self.offset, float(self.theta @ x) * unit]
+        mu = [0.0, self.offset, float(clip(self.theta @ x * unit, 4e250))]
         scales, features = [], []
         for j in range(3):
             three = np.maximum(self.means[j], 1e-3 * unit)
@@ -216,7 +216,7 @@ class NaiveNumbers:
         return predicted
 
     @np.errstate(over="ignore")  # a residual in units of a scale that has collapsed
-    def learn(self, predicted, y):
+    def learn(self, predicted, y, weight=1.0):
         self.note_lateness(predicted)
         n, r, tau = self.n + 1, y - predicted["m"], self.tau
         if predicted["known"] > 2:
@@ -225,11 +225,11 @@ class NaiveNumbers:
             c = np.where(predicted["q"] == -math.inf, -tau, c)
             self.net.learn(c, predicted["turn"] >= 0, n, self.late, self.was_late)
         if predicted["known"] > 5:
-            self.weigh(predicted, r)
+            self.weigh(predicted, r, weight)
         if predicted["known"] > 2:
-            self.move_shapes(predicted, r, n)
-        self.learn_scales(predicted, r, n)
-        self.learn_location(predicted, r, n)
+            self.move_shapes(predicted, r, weight, n)
+        self.learn_scales(predicted, r, weight, n)
+        self.learn_location(predicted, r, weight, n)
         self.past += max(0.05, 1 / n) * (y - self.past)
         self.n = n
 
@@ -245,7 +245,7 @@ class NaiveNumbers:
         self.late += max(0.01, 1 / n) * (waited - self.late)
         self.was_late = self.was_late or waited > 0
 
-    def weigh(self, predicted, r):
+    def weigh(self, predicted, r, weight):
         _, shapes, w = predicted["anchor"]
         estimates, mid = self.estimates(shapes, predicted), predicted["s"][0][1]
         mixture, size = self.mixed(estimates, w), self.hats.sum(axis=1)
@@ -253,15 +253,15 @@ class NaiveNumbers:
             theirs, weights = predicted["given"]
             v = weights @ self.hats
             both = (1 - v) * mixture + v * theirs
-            slope = ((r <= both) - self.tau) / mid
+            slope = weight * ((r <= both) - self.tau) / mid
             loss = np.array([(slope * (both - q)) @ self.hats.T / size for q in (mixture, theirs)])
             had = np.array([1 - weights, weights])
             self.given_boa.learn(loss, had, self.late, self.was_late)
-        slope = ((r <= mixture) - self.tau) / mid
+        slope = weight * ((r <= mixture) - self.tau) / mid
         loss = (slope * (mixture - estimates)) @ self.hats.T / size
         self.boa.learn(loss, w, self.late, self.was_late)
 
-    def move_shapes(self, predicted, r, n):
+    def move_shapes(self, predicted, r, weight, n):
         tau, K = self.tau, len(self.tau)
         for i, q in enumerate(self.shapes):
             scale, slowest = KINDS[i % 7]
@@ -271,16 +271,17 @@ class NaiveNumbers:
             lo, hi = np.maximum(0, k - 2), np.minimum(K - 1, k + 2)
             slope = (q[hi] - q[lo]) / (tau[hi] - tau[lo])
             slope *= np.where((k < 2) | (k > K - 3), 1.5, 1.0)
-            step = max(1 / (n + 20), slowest) * np.maximum(slope, least)
+            step = weight * max(1 / (n + 20), slowest) * np.maximum(slope, least)
             self.shapes[i] = np.maximum.accumulate(q + step * (tau - (z <= q)))
 
-    def learn_scales(self, predicted, r, n):
+    def learn_scales(self, predicted, r, weight, n):
         for j in range(3):
             size, sx = abs(r - predicted["mu"][j]), predicted["sx"][j]
             if predicted["known"] > 10:
                 ratio = min(4.0, size / predicted["s"][j][3]) - 1
-                self.As[j] = 0.999 * self.As[j] + 0.001 * 10 * np.eye(len(sx)) + np.outer(sx, sx)
-                self.thetas[j] = self.thetas[j] + np.linalg.solve(self.As[j], sx * ratio)
+                self.As[j] = 0.999 * self.As[j] + 0.001 * 10 * np.eye(len(sx))
+                self.As[j] += weight * np.outer(sx, sx)
+                self.thetas[j] = self.thetas[j] + np.linalg.solve(self.As[j], weight * sx * ratio)
             if n > 20 and self.means[j, 2] > 0:
                 if size > self.cap[j]:
                     size = self.cap[j]
@@ -290,32 +291,36 @@ class NaiveNumbers:
             else:
                 self.cap[j] = max(self.cap[j], 20 * size)
             rates = np.maximum(1 / (1 / RATES + 0.3 * self.late), 1 / n)
-            self.means[j] += rates * (size - self.means[j])
+            self.means[j] += np.minimum(1, weight * rates) * (size - self.means[j])
             for p, period in enumerate(self.periods):
                 c = predicted["place"] % period
                 rate = max(0.1, 1 / (self.heard[p][c] + 1))
-                self.phase_s[j][p][c] += rate * (size - self.phase_s[j][p][c])
+                self.phase_s[j][p][c] += min(1, weight * rate) * (size - self.phase_s[j][p][c])
 
-    def learn_location(self, predicted, r, n):
+    def learn_location(self, predicted, r, weight, n):
         x, mid, late = predicted["x"], predicted["s"][0][1], self.late
         teaches = predicted["known"] > 10
         if teaches:
             s = predicted["s"][2][1]
             w = min(5.0, predicted["unit"] / s)
-            self.A = (1 - 5e-4) * self.A + 5e-4 * 10 * np.eye(len(x)) + w**2 * np.outer(x, x)
+            self.A = (1 - 5e-4) * self.A + 5e-4 * 10 * np.eye(len(x))
+            self.A += weight * w**2 * np.outer(x, x)
             e = float(clip((r - predicted["mu"][2]) / s, 3.0))
-            self.theta = self.theta + np.linalg.solve(self.A, x * w * e)
+            self.theta = self.theta + np.linalg.solve(self.A, x * weight * w * e)
         clipped = float(clip(r, 4 * mid)) if teaches else r
         e = float(clip(r - self.offset, 4 * mid)) if teaches else r - self.offset
-        self.offset += max(1 / (50 + 0.3 * late), 1 / n) * e
-        self.quick += max(1 / (7 + 0.3 * late), 1 / n) * (clipped - self.quick)
-        self.slow += max(1 / (100 + 0.3 * late), 1 / n) * (clipped - self.slow)
+        fifty, seven, hundred = (
+            min(1, weight * max(1 / (memory + 0.3 * late), 1 / n)) for memory in (50, 7, 100)
+        )
+        self.offset += fifty * e
+        self.quick += seven * (clipped - self.quick)
+        self.slow += hundred * (clipped - self.slow)
         self.before, self.last = self.last, clipped
         for p, period in enumerate(self.periods):
             c = predicted["place"] % period
             self.heard[p][c] += 1
             rate = max(0.1, 1 / self.heard[p][c])
-            self.phase_m[p][c] += rate * (clipped - self.phase_m[p][c])
+            self.phase_m[p][c] += min(1, weight * rate) * (clipped - self.phase_m[p][c])
         rate = max(0.002, 1 / n)
         self.mean_m += rate * (predicted["m"] - self.mean_m)
         self.dev_m += rate * (abs(predicted["m"] - self.mean_m) * 1.25 - self.dev_m)

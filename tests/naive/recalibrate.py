@@ -31,7 +31,7 @@ class Identity:
     def predict(self, s, _least):
         return s
 
-    def learn(self, s, p, y, least):
+    def learn(self, s, p, y, least, weight):
         pass
 
 
@@ -47,13 +47,13 @@ class Scaling:
     def predict(self, s, least):
         return within(sigmoid(float(self.a @ self.features(s))), least)
 
-    def learn(self, s, p, y, least):
+    def learn(self, s, p, y, least, weight):
         f = self.features(s)
         curvature = max(p * (1 - p), 10 * least)
         identity = np.eye(len(f))
         self.matrix = (1 - self.forget) * self.matrix + self.forget * identity
-        self.matrix += curvature * np.outer(f, f)
-        self.a = self.a - np.linalg.solve(self.matrix, (p - y) * f)
+        self.matrix += weight * curvature * np.outer(f, f)
+        self.a = self.a - np.linalg.solve(self.matrix, weight * (p - y) * f)
 
 
 class Offset:
@@ -66,10 +66,10 @@ class Offset:
     def predict(self, s, least):
         return within(sigmoid(self.base(s) + self.c), least)
 
-    def learn(self, _s, p, y, least):
+    def learn(self, _s, p, y, least, weight):
         self.curvature = (1 - self.forget) * self.curvature + self.forget
-        self.curvature += max(p * (1 - p), 10 * least)
-        self.c -= (p - y) / self.curvature
+        self.curvature += weight * max(p * (1 - p), 10 * least)
+        self.c -= weight * (p - y) / self.curvature
 
 
 class Bins:
@@ -84,10 +84,10 @@ class Bins:
         b = self.bin(s)
         return within((2 * s + self.outcomes[b]) / (2 + self.visits[b]), least)
 
-    def learn(self, s, _p, y, _least):
+    def learn(self, s, _p, y, _least, weight):
         b = self.bin(s)
-        self.outcomes[b] = (1 - self.forget) * self.outcomes[b] + y
-        self.visits[b] = (1 - self.forget) * self.visits[b] + 1
+        self.outcomes[b] = (1 - self.forget) * self.outcomes[b] + weight * y
+        self.visits[b] = (1 - self.forget) * self.visits[b] + weight
 
 
 def platt_features(s):
@@ -128,6 +128,7 @@ class Predicted:
     mean: float  # and all together
     bet: bool = False  # does the purse of the grid pay for the prediction?
     moved: bool = False  # was no neutral point beside the mean predicted?
+    weight: float = 1.0  # how much its outcome teaches
 
     def forget_recalled(self):
         """Let all have predicted the mean, so that the outcome does not tell them apart."""
@@ -148,7 +149,7 @@ class NaiveRecalibrator:
         self.margins = []
         self.predictions = 0
         self.learned = 0
-        self.ones = 0.0
+        self.ones, self.visits = 0.0, 0.0  # of outcomes, by their weights
         self.lag = 0.0
         self.waiting = {}
 
@@ -193,9 +194,9 @@ class NaiveRecalibrator:
 
     def smooth(self, predicted):
         """Return the estimate for ranking: experts whose memory holds few events hardly count."""
-        rate = (self.ones + 0.5) / (self.learned + 1)
+        rate = (self.ones + 0.5) / (self.visits + 1)
         variance = rate * (1 - rate)
-        events = (self.learned + 1) * variance
+        events = (self.visits + 1) * variance
         learned = (events / (events + 100)) ** 2
         heard = []
         for expert, weight in zip(self.experts, self.weights, strict=True):
@@ -222,16 +223,20 @@ class NaiveRecalibrator:
         batch = self.predictions
         return [self.predict(score, id_, batch) for score, id_ in zip(scores, ids, strict=True)]
 
-    def update(self, outcome, id_):
+    def update(self, outcome, id_, weight=1.0):
         predicted, point = self.waiting.pop(id_)
+        predicted.weight = weight
         self.safe.learn(predicted.mean, point, outcome, predicted.bet, self.lag_after([predicted]))
         self.learn(predicted, outcome)
 
-    def update_many(self, outcomes, ids):
+    def update_many(self, outcomes, ids, weights=None):
         """Learn the outcomes of distinct ids that all wait."""
+        weights = [1.0] * len(ids) if weights is None else weights
         if len(ids) == 1:
-            self.update(outcomes[0], ids[0])
+            self.update(outcomes[0], ids[0], weights[0])
             return
+        for id_, weight in zip(ids, weights, strict=True):
+            self.waiting[id_][0].weight = weight
         rows = [
             (*self.waiting.pop(id_), outcome) for id_, outcome in zip(ids, outcomes, strict=True)
         ]
@@ -280,12 +285,13 @@ class NaiveRecalibrator:
             *((float(predicted.recalled[0]), outcome) for predicted, outcome in rows), strict=True
         )
         power = 1 / min(1 + self.lag / 2, 64)
+        heavy = [predicted.weight for predicted, _ in rows]
         each = [predicted.each for predicted, _ in rows]
-        self.weights = weighed(self.weights, self.priors, 5e-5, each, means, outcomes, power)
+        self.weights = weighed(self.weights, self.priors, 5e-5, each, means, outcomes, heavy, power)
         doubt = 0.75 ** (sum(predicted.moved for predicted, _ in rows) * power)
         weights = self.recent.weights * np.array([1.0] + [doubt] * 8)
         each = [predicted.recalled for predicted, _ in rows]
-        self.recent.weights = weighed(weights, PRIORS, 1e-5, each, means, outcomes, power)
+        self.recent.weights = weighed(weights, PRIORS, 1e-5, each, means, outcomes, heavy, power)
 
     def weigh_levels(self, rows, power):
         """Weigh those that forecast the levels of batches, if any, by one row after the other."""
@@ -298,7 +304,7 @@ class NaiveRecalibrator:
             each = [np.array([mean, *levels.say(predicted.each[1], forecasts, 1e-9)])]
             means = [float(predicted.recalled[0])]
             levels.weights = weighed(
-                levels.weights, levels.home, 5e-5, each, means, [outcome], power
+                levels.weights, levels.home, 5e-5, each, means, [outcome], [predicted.weight], power
             )
 
     def step(self, predicted, outcome):
@@ -307,20 +313,21 @@ class NaiveRecalibrator:
         predictions, sharp, lasting = self.ask(s, self.least)
         sharp = self.levels.mean(sharp, predictions[1], self.least, self.predictions)
         for expert, p in zip(self.experts, predictions.tolist(), strict=True):
-            expert.learn(s, p, outcome, least)
-        self.recent.learn(sharp, lasting, predicted.past, outcome, least)
+            expert.learn(s, p, outcome, least, predicted.weight)
+        self.recent.learn(sharp, lasting, predicted.past, outcome, least, predicted.weight)
         self.learned += 1
-        self.ones += outcome
+        self.ones += predicted.weight * outcome
+        self.visits += predicted.weight
 
 
-def weighed(weights, priors, most, predicted, means, outcomes, power):
+def weighed(weights, priors, most, predicted, means, outcomes, heavy, power):
     """Return weights after outcomes that came together; `most` or less of them returns each time.
 
-    `predicted` is what each expert predicted of each outcome.
+    `predicted` is what each expert predicted of each outcome, which is as `heavy` as that.
     """
     logs = sum(
-        outcome * np.log(each) + (1 - outcome) * np.log1p(-each)
-        for each, outcome in zip(predicted, outcomes, strict=True)
+        weight * (outcome * np.log(each) + (1 - outcome) * np.log1p(-each))
+        for each, outcome, weight in zip(predicted, outcomes, heavy, strict=True)
     )
     weights = weights * np.exp((logs - logs.max()) * power)
     weights = weights / weights.sum()

@@ -24,10 +24,12 @@ class Slots:
     def moved(q, odds):
         return q * odds / (1 - q + q * odds)
 
-    def learn(self, past, p, y, least):
+    def learn(self, past, p, y, least, weight):
         key = self.key(past)
-        curvature = 0.999 * self.curvature.get(key, 1.0) + 0.001 + max(p * (1 - p), 10 * least)
-        odds = self.odds.get(key, 1.0) * (2 * curvature + y - p) / (2 * curvature - y + p)
+        curvature = 0.999 * self.curvature.get(key, 1.0) + 0.001
+        curvature += weight * max(p * (1 - p), 10 * least)
+        step = weight * (y - p) / (curvature + max(0, (weight - 1) / 2))
+        odds = self.odds.get(key, 1.0) * (2 + step) / (2 - step)
         self.odds[key], self.curvature[key] = min(max(odds, 1e-9), 1e9), curvature
 
 
@@ -56,9 +58,9 @@ class NaiveRecent:
         heard[1:] *= learned
         return float(np.average(self.say(estimate, lasting, self.past, least), weights=heard))
 
-    def learn(self, mean, lasting, past, y, least):
+    def learn(self, mean, lasting, past, y, least, weight=1):
         """Let the slots of a past learn, given what the mixture says now."""
         estimates = self.say(mean, lasting, past, least)[1:]
         for slots, p in zip(self.lasting + self.passing, estimates.tolist(), strict=True):
-            slots.learn(past, p, y, least)
+            slots.learn(past, p, y, least, weight)
         self.past = (*self.past[1:], int(y > 0.5))

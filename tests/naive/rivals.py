@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from calibrant._kernels.elementary import exp
 from naive.draws import Draws
 
 
@@ -165,6 +166,79 @@ def u_calibration(outcomes, gaps):
         tails = [1.0, *above, 0.0]
         rounds.append([tails[i] - tails[i + 1] for i in range(gaps + 1)])
     return np.array(rounds)
+
+
+class Leaf:
+    """An interval [low, low + 2^-level] and all that was seen when it predicted its middle."""
+
+    def __init__(self, level, low):
+        self.level, self.width, self.low = level, Fraction(1, 2**level), low
+        self.middle = low + self.width / 2
+        self.seen = []  # y - p and the margin of each round that it predicted
+        self.partners = []  # the width of the other leaf of each round it was found in, 0 if none
+
+    def regrets(self):
+        """Return the regrets of the experts that ask for more, and for less, and their changes."""
+        sums = []
+        for sign in (1, -1):
+            R = C = 0.0
+            for d, margin in self.seen:  # from Python 3.12 on, `sum` rounds only once at the end
+                r = sign * d - margin
+                R, C = R + r, C + abs(r)
+            sums.append((R, C))
+        return sums
+
+    def weights(self):
+        return [ada_normal_hedge(R, C) for R, C in self.regrets()]
+
+    def halves(self):
+        return [Leaf(self.level + 1, low) for low in (self.low, self.middle)]
+
+
+def ada_normal_hedge(R, C):
+    """Return the weight of an expert."""
+    high, low = (max(R + step, 0.0) ** 2 / (3 * (C + 1)) for step in (1, -1))
+    return 0.5 * exp(high) * (1 - exp(low - high))
+
+
+def find_leaves(leaves):
+    """Return the places found, the probability of the first, and the margin of the round."""
+    up, down = zip(*(leaf.weights() for leaf in leaves), strict=True)
+    h = [more - less for more, less in zip(up, down, strict=True)]
+    W = [more + less for more, less in zip(up, down, strict=True)]
+    low, high = -1, len(leaves)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if h[middle] > 0 else (low, middle)
+    if low < 0 or high == len(leaves):
+        k = max(low, 0)
+        return (k,), 1.0, float(leaves[k].width) / 2 * (abs(h[k]) / W[k]) if h[k] else 0.0
+    if h[high] == 0:
+        return (high,), 1.0, 0.0
+    distance = float(leaves[high].middle - leaves[low].middle)
+    margin = distance / (W[low] / h[low] + W[high] / -h[high])
+    return (low, high), 1 / (1 + h[low] / -h[high]), margin
+
+
+def dyadic_hedge(outcomes, seed, watch=lambda _: None):
+    """Return the predictions, the leaves that were split, in this order, and the last leaves."""
+    draws, leaves, split = Draws(seed), [Leaf(0, Fraction(0))], []
+    predictions = []
+    for y in outcomes:
+        watch(leaves)
+        found, first, margin = find_leaves(leaves)
+        k = draws.choose(found, [first, 1 - first][: len(found)])
+        predictions.append(float(leaves[k].middle))
+        leaves[k].seen.append((y - predictions[-1], margin))
+        pair = [leaves[j] for j in found]
+        for leaf, other in zip(pair, reversed(pair), strict=True):
+            leaf.partners.append(other.width if other is not leaf else 0)
+        for j in reversed(found):
+            if len(leaves[j].partners) == 4 ** leaves[j].level:
+                split.append(leaves[j])
+                split[-1].beside = [leaf.width for leaf in leaves[max(j - 1, 0) : j + 2]]
+                leaves[j : j + 1] = leaves[j].halves()
+    return predictions, split, leaves
 
 
 def markov_table(outcomes, order):

@@ -10,6 +10,7 @@ A rule has
   `prediction`, its `expected` prediction and its `raw` score;
 - ``learn(tokens, outcomes)``, which learns outcomes in one step and in this order;
 - ``drop(tokens)``: these were given up, and teach nothing;
+- ``weigh(token, weight)``: how much its outcome will teach, where most teach 1;
 - for its model of silence, ``wait(token, made, due)``, ``observed(token, outcome, now)``,
   ``mature(token)`` and ``refit(now)``; a rule without one does nothing there.
 """
@@ -40,6 +41,7 @@ class Round:
     has_deadline: bool = False  # which is still to come
     outcome: float | None = None  # announced, and not learned yet
     arrived: float | None = None  # when it was announced
+    weight: float = 1.0  # of its outcome: as given, and beside the others' once it is known
 
 
 class Settled(NamedTuple):
@@ -69,6 +71,9 @@ class NoRule:
         pass
 
     def drop(self, tokens):
+        pass
+
+    def weigh(self, token, weight):
         pass
 
     def wait(self, token, made, due):
@@ -110,6 +115,7 @@ class Book:
         self.begun, self.expired, self.now, self.is_timed = 0, 0, -math.inf, None
         self.waiting, self.finished, self.gone = [], [], []  # rounds; (id, outcome); ids
         self.unnamed = None
+        self.weights = None  # of all outcomes known, once one had a weight
         self.coming = []  # of a table: (when it becomes known, round, outcome)
         self.settled = []
 
@@ -121,6 +127,7 @@ class Book:
         rounds = dict(zip(self.waiting, book.waiting, strict=True))
         book.coming = [(known, rounds[each], outcome) for known, each, outcome in self.coming]
         book.finished, book.gone, book.settled = self.finished[:], self.gone[:], None
+        book.weights = []  # no answer depends on them
         return book
 
     # -- what an id stands for -----------------------------------------------------------------
@@ -221,42 +228,67 @@ class Book:
         self.begun += 1
         return token.prediction
 
-    def observe_unnamed(self, outcome):
+    def observe_unnamed(self, outcome, weight=1.0):
         """Learn the outcome of the round without an id."""
-        self.unnamed.outcome = outcome
+        self.unnamed.outcome, self.unnamed.weight = outcome, weight
+        self.weigh(self.unnamed)
         self.learn([self.unnamed])
         self.unnamed = None
 
     # -- outcomes ------------------------------------------------------------------------------
 
-    def observe(self, given, at=None):
+    # -- weights -------------------------------------------------------------------------------
+
+    def weigh(self, round_):
+        """Divide the weight of an outcome that is known now by the mean of all so far; cut it at 5.
+
+        One that was not given is 1, and those of outcomes that teach nothing do not count.
+        """
+        if round_.weight == 1 and self.weights is None:
+            return
+        if round_.weight > 0:
+            if self.weights is None:
+                self.start_weighing()
+            self.weights.append(round_.weight)
+            mean_of = len(self.weights)
+            round_.weight = min(5.0, round_.weight * mean_of / left_to_right(self.weights))
+        self.rule.weigh(round_.token, round_.weight)
+
+    def start_weighing(self):
+        """Count weights from now on: 1 for each outcome that was learned before."""
+        if self.weights is None:
+            self.weights = [1.0] * self.rule.learned
+
+    def observe(self, given, at=None, weights=None):
         """Take in rows of (id, outcome); return what becomes of each.
 
         `at` is when they came, or a list of times, one a row: rows are then taken in by time, and
         those of one time together.
         """
         if not isinstance(at, list):
-            return self.observe_together(given, at)
+            return self.observe_together(given, at, weights)
         answers = [None] * len(given)
         when = [max(self.now, each) for each in at]
         order = sorted(range(len(given)), key=when.__getitem__)
         for time, rows in groupby(order, key=when.__getitem__):
             together = list(rows)
-            found = self.observe_together([given[row] for row in together], time)
+            heavy = None if weights is None else [weights[row] for row in together]
+            found = self.observe_together([given[row] for row in together], time, heavy)
             for row, answer in zip(together, found, strict=True):
                 answers[row] = answer
         return answers
 
-    def observe_one(self, id_, outcome, at=None):
+    def observe_one(self, id_, outcome, at=None, weight=1.0):
         """Take in one outcome; nothing changes and no time passes if the answer is a refusal."""
         (answer,) = self.tried().observe([(id_, outcome)], at)
-        return answer if answer in REFUSED else self.observe([(id_, outcome)], at)[0]
+        return answer if answer in REFUSED else self.observe([(id_, outcome)], at, [weight])[0]
 
-    def observe_together(self, given, at):
+    def observe_together(self, given, at, weights):
         if at is not None:
             self.pass_to(max(self.now, at))
         answers, applied = [], []
-        for id_, outcome in given:
+        heavy = [1.0] * len(given) if weights is None else weights
+        for (id_, outcome), weight in zip(given, heavy, strict=True):
             waits, before = self.find(id_), self.outcome_of(id_)
             if waits is not None:
                 before = waits.outcome
@@ -272,7 +304,10 @@ class Book:
                 answers.append("repeated")
             else:
                 answers.append("applied")
+                waits.weight = weight
                 applied.append((waits, outcome))
+        if weights is not None and len(given) > 1 and applied:
+            self.start_weighing()
         self.note(applied)
         return answers
 
@@ -281,10 +316,15 @@ class Book:
         for each, outcome in sorted(applied, key=lambda each: each[0].number):
             each.outcome = outcome
             each.arrived = self.now if math.isfinite(self.now) else None
+            if each.has_deadline:
+                self.weigh(each)
             if each.has_deadline and outcome != self.silence:
                 self.rule.observed(each.token, outcome, self.now)
         at_once = [each for each, _ in applied if not each.has_deadline]
-        self.learn(sorted(at_once, key=lambda each: (each.batch, scramble(each.number + 1))))
+        in_order = sorted(at_once, key=lambda each: (each.batch, scramble(each.number + 1)))
+        for each in in_order:
+            self.weigh(each)
+        self.learn(in_order)
         # Ids are forgotten in the order in which they were predicted.
         self.finish_ids(sorted(at_once, key=lambda each: each.number))
 
@@ -292,15 +332,17 @@ class Book:
 
     def pass_to(self, now):
         """Let time pass to that of a step: what is due then comes after the step."""
+        self.is_timed = True
         self.hear_of_table(lambda known: known < now)
         self.settle(now, is_over=lambda due, now: due < now)
 
     def advance(self, now):
         """Let time pass, and learn all that is due by then; return how many outcomes that were."""
-        before = len(self.finished)
+        before = self.rule.learned
+        self.is_timed = True
         self.hear_of_table(lambda known: known <= now)
         self.settle(now, is_over=lambda due, now: due <= now)
-        return len(self.finished) - before
+        return self.rule.learned - before
 
     def settle(self, now, is_over):
         """Learn what deadlines decide, as one step."""
@@ -309,6 +351,8 @@ class Book:
         for each in sorted(over, key=lambda each: (each.due, each.number)):
             each.has_deadline = False
             self.rule.mature(each.token)
+            if each.outcome is None and self.silence is not None:
+                self.weigh(each)
         decided = [each for each in over if each.outcome is not None or self.silence is not None]
         order = sorted(decided, key=lambda each: (each.due, each.batch, scramble(each.number + 1)))
         self.learn(order)
@@ -321,7 +365,10 @@ class Book:
         outcomes = [
             float(self.silence if each.outcome is None else each.outcome) for each in rounds
         ]
-        self.rule.learn([each.token for each in rounds], outcomes)
+        self.rule.drop([each.token for each in rounds if each.weight == 0])
+        teaching = [each for each in zip(rounds, outcomes, strict=True) if each[0].weight > 0]
+        if teaching:
+            self.rule.learn([each.token for each, _ in teaching], [y for _, y in teaching])
         if self.settled is not None:
             self.settled += [settled_of(*each) for each in zip(rounds, outcomes, strict=True)]
 
@@ -359,7 +406,7 @@ class Book:
 
     # -- tables --------------------------------------------------------------------------------
 
-    def play(self, rows, outcomes, *, at=None, known=None, due=None, ids=None):
+    def play(self, rows, outcomes, *, at=None, known=None, due=None, ids=None, weights=None):
         """Play a table; `known` says when each outcome becomes known, None for never.
 
         Without `known`, an outcome is known right after its prediction. What becomes known after
@@ -372,6 +419,7 @@ class Book:
             opened = next((each for each in self.waiting if each.number == self.begun - 1), None)
             if outcome is None or opened is None:
                 continue
+            opened.weight = 1.0 if weights is None else weights[row]
             if known is None:
                 self.note([(opened, outcome)])
             elif known[row] is not None:
@@ -403,6 +451,14 @@ class Book:
         """Return what was learned since the last call, in that order."""
         taken, self.settled = self.settled, []
         return taken
+
+
+def left_to_right(values):
+    """Return a sum, without the care that Python's own takes for the last digits."""
+    total = 0.0
+    for each in values:
+        total += each
+    return total
 
 
 def settled_of(round_, outcome):
@@ -443,13 +499,13 @@ class Shards:
                 found[place] = each
         return found
 
-    def observe(self, given, at=None):
+    def observe(self, given, at=None, weights=None):
         """The first book that knows an id takes its outcome; deadlines pass in all of them."""
         answers = [None] * len(given)
         if isinstance(at, list):
             for time in sorted(set(at)):
                 rows = [row for row, each in enumerate(at) if each == time]
-                found = self.observe([given[row] for row in rows], time)
+                found = self.observe(*taken(rows, given), time, *taken(rows, weights))
                 for row, answer in zip(rows, found, strict=True):
                     answers[row] = answer
             return answers
@@ -460,16 +516,16 @@ class Shards:
         for book in self.books:
             rows = [row for row, owner in enumerate(owners) if owner is book]
             if rows or book.has_deadlines:
-                found = book.observe([given[row] for row in rows], at)
+                found = book.observe(*taken(rows, given), at, *taken(rows, weights))
                 for row, answer in zip(rows, found, strict=True):
                     answers[row] = answer
         return answers
 
-    def observe_one(self, id_, outcome, at=None):
+    def observe_one(self, id_, outcome, at=None, weight=1.0):
         """Take in one outcome; nothing changes and no time passes if the answer is a refusal."""
         tried = Shards([book.tried() for book in self.books], self.shard_of)
         (answer,) = tried.observe([(id_, outcome)], at)
-        return answer if answer in REFUSED else self.observe([(id_, outcome)], at)[0]
+        return answer if answer in REFUSED else self.observe([(id_, outcome)], at, [weight])[0]
 
     def advance(self, now):
         return sum(book.advance(now) for book in self.books)

@@ -66,6 +66,9 @@ class ScoreRule(NoRule):
             if each.awaited is not None:
                 self.pending.drop(each.awaited)
 
+    def weigh(self, token, weight):
+        token.begun.weight = weight
+
     def wait(self, token, made, due):
         if self.pending is not None:
             whole = stages_of(token.begun)[0]
@@ -122,6 +125,9 @@ class ClassRule(NoRule):
                 self.pending.drop(each.awaited)
             self.rule.drop(each.begun)
 
+    def weigh(self, token, weight):
+        token.begun.weight = weight
+
     def wait(self, token, made, due):
         if self.pending is not None:
             heard = token.begun.heard
@@ -177,6 +183,9 @@ class FleetRule(NoRule):
     def learn(self, tokens, outcomes):
         for each, outcome in zip(tokens, outcomes, strict=True):
             CompiledFleetRule(self.kernel, self.index).learn([each.begun], np.array([outcome]))
+
+    def weigh(self, token, weight):
+        token.begun.weight = weight
 
     def states(self):
         return [shard_state(self.kernel)]

@@ -145,7 +145,8 @@ class NaiveSafe:
         """Learn an outcome of a round that was a bet or not; the last came `lag` rounds late."""
         prompt = 1 / min(1 + lag / 2, 64)
         leaning = point.lenient_leaning if lag > 1 / 2 else point.leaning if not bet else 0
-        self.purse += 0.15 * point.variance / point.noise
+        if not leaning:
+            self.purse += 0.15 * point.variance / point.noise
         if bet:
             self.pay(prompt * point.rise(outcome))
         point.visits += 1
@@ -157,7 +158,7 @@ class NaiveSafe:
             self.count(gap, prompt * self.patience() / 32 + (1 - prompt) * bold)
             if gap != at:
                 self.count(self.gap(mean), prompt * self.patience() / 32 + (1 - prompt))
-        elif played in (at, at + 1) or self.purse >= 1:
+        elif self.purse >= 1 or (not bet and played in (at, at + 1)):
             self.count(at, 1.0)
         else:
             self.count(at, min(1.0, prompt * self.patience() / 32 + (1 - prompt)))

@@ -55,16 +55,22 @@ class Greedy:
 class Drag(Greedy):
     """Pulls the mean to a sine, and is greedy for Cal2 within `width` of it."""
 
-    def __init__(self, horizon: int, sweeps: float, width: float, reach: float) -> None:
+    def __init__(
+        self, horizon: int, sweeps: float, width: float, reach: float, *, fresher: bool = False
+    ) -> None:
         super().__init__("l2")
         self.horizon, self.sweeps, self.width, self.reach = horizon, sweeps, width, reach
-        self.t = 0
+        self.t, self.fresher = 0, fresher
 
     def choose(self, points: Sequence[float], weights: Sequence[float]) -> float:
         aim = 0.5 + self.reach * elementary.sin(2 * math.pi * self.sweeps * self.t / self.horizon)
         mean = sum(w * p for w, p in zip(weights, points, strict=True))
         if abs(mean - aim) > self.width:
             return 1.0 if mean < aim else 0.0
+        if self.fresher:
+            visits = [len(self.seen.get(p, [])) for p in points]
+            i = visits.index(min(visits))
+            points, weights = points[i : i + 1], weights[i : i + 1]
         return super().choose(points, weights)
 
     def observe(self, p: float, y: float) -> None:

@@ -1,7 +1,7 @@
 """Zoom, one point an object and one rule a line; written from its description, not its kernel."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from calibrant._kernels import elementary
 from naive.draws import Draws
@@ -52,6 +52,7 @@ class NaiveZoom:
     MARGIN = 1.0  # by how many forgettings of variance a bet must be clear
     GRANT = 0.5  # what a new point allows bets to cost
     PATIENCE = 0.4  # of a cut, per square of the doublings that the gaps stand for
+    HOPELESS = 64  # a cost above this, times 1 + log(rounds), is written off
 
     def __init__(self, seed=0):
         self.draws = Draws(seed)
@@ -65,6 +66,8 @@ class NaiveZoom:
         self.purse = 0.0
         self.squares = 0.0  # of the widths, over the rounds that were no bets
         self.played = None
+        self.rounds = 0
+        self.retired = []  # points as they were when they started anew
 
     def crossing(self):
         """Return neighbours where the imagined bias changes sign."""
@@ -139,6 +142,9 @@ class NaiveZoom:
         point.bias += point.z - outcome
         point.imagined_bias += point.z - outcome
         self.recent_mean += self.FORGETTING * width * (outcome - self.recent_mean)
+        self.rounds += 1
+        if point.cost > self.HOPELESS * (1 + elementary.log(self.rounds)):
+            self.retire(point)
         self.played = None
         self.points[low].rounds_in_gap += 1
         self.cut_if_earned(low, width)
@@ -153,6 +159,11 @@ class NaiveZoom:
             self.points.insert(low + 1, self.fresh(theta, z, z * (cosine * cosine)))
             self.points[low].rounds_in_gap = 0
             self.purse += self.GRANT
+
+    def retire(self, point):
+        """Let a point start a new life at the same place."""
+        self.retired.append(replace(point))
+        point.visits, point.bias, point.imagined_bias = 0, 0.0, point.z - self.recent_mean
 
     def fresh(self, theta, z, variance):
         return self.Point(theta, z, variance, z - self.recent_mean)

@@ -95,10 +95,11 @@ class Round(NamedTuple):
 
     @property
     def income(self):
-        """What the outcome adds to the purse, and the cuts."""
+        """What the outcome adds to the purse, if the round was not mixed, and the cuts."""
         _, v, n, *_ = self.before.point(self.point)
         cuts = self.after.gaps - self.before.gaps
-        return 0.15 * v / ((n + 1) * v + FRESH) + cuts / 2
+        earned = 0.15 * v / ((n + 1) * v + FRESH) if self.gap is None else 0.0
+        return earned + cuts / 2
 
     @property
     def gap(self):

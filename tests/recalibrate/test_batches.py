@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant import MulticlassRecalibrator, Recalibrator, calibrated
+from calibrant import Fleet, MulticlassRecalibrator, Recalibrator, calibrated
 from calibrant.measures import log_loss
 from naive.groups import NaiveGroupedRecalibrator
 from naive.recalibrate import NaiveRecalibrator
@@ -110,7 +110,7 @@ def test_a_month_at_once_costs_what_a_refit_costs():
     """Stationary scores that are wrong by slope and offset: 24 months of 2,000.
 
     A refit on all months so far costs about two parameters: 2 / (2 n) of log loss after n rows,
-    which is 0.00008 in the mean over the months after the first. Row by row, months cost 0.001; the
+    which is 0.00008 on average over the months after the first. Row by row, months cost 0.001; the
     limit is half of that.
     """
     excess = []
@@ -166,6 +166,22 @@ def test_saved_levels_that_cannot_be():
             Recalibrator()._whole._set_state({**state, name: value})
 
 
+def test_offsets_that_cancel_from_afar_stay_finite():
+    """Saved parameters may be so far out that their odds, alone, are 0 and infinite."""
+    random = np.random.default_rng(0)
+    recalibrator = Recalibrator(seed=0)
+    recalibrator.run(random.random(100), (random.random(100) < 0.5).astype(float))
+    state = recalibrator._whole._get_state() | {"rounds": 100}
+    state["platt"][1], state["offset"][:] = 900.0, -900.0
+    recalibrator._whole._set_state(state)
+    for first in (0, 60):
+        ids = range(first, first + 60)
+        assert np.isfinite(recalibrator.predict_many(random.random(60), ids=ids)).all()
+        recalibrator.update_many((random.random(60) < 0.5).astype(float), ids=ids)
+    learned = recalibrator._whole._get_state()
+    assert all(np.isfinite(learned[part]).all() for part in ("w", "offset", "level", "S"))
+
+
 def test_weights_are_told_in_batches():
     random = np.random.default_rng(1)
     recalibrator = Recalibrator()
@@ -214,6 +230,32 @@ def test_groups_and_times_learn_batches_however_calls_are_cut(by):
     assert one["batches"] > 0
 
 
+@pytest.mark.parametrize("by", [None, "g"])
+@pytest.mark.parametrize("rules", [{"hold": 25.0}, {"silence": 0, "after": 25.0}])
+def test_deadlines_settle_batches_however_calls_are_cut(rules, by):
+    """What is held, or overdue, is learned at its deadline: a month in one step."""
+    random = np.random.default_rng(4)
+    scores = random.random(900)
+    outcomes = (random.random(900) < scores**2).astype(float)
+    players = [Recalibrator(seed=5, **rules) for _ in range(2)]
+    for player, cut in zip(players, (300, 37), strict=True):
+        for month in range(3):
+            ids = list(range(300 * month, 300 * month + 300))
+            groups = None if by is None else [by] * 300
+            player.predict_many(scores[ids], ids=ids, by=groups, at=30.0 * month)
+            told = [row for row in ids if "hold" in rules or outcomes[row] == 1]
+            for first in range(0, len(told), cut):
+                part = told[first : first + cut]
+                player.update_many(outcomes[part], ids=part, at=30.0 * month + 5)
+        player.advance(100.0)
+    one, other = (player._whole._get_state() for player in players)
+    for name, part in one.items():
+        np.testing.assert_array_equal(part, other[name], err_msg=name)
+    assert one["learned"] == 900
+    # All three in one step each: the first is not counted, the others are.
+    assert one["batched"][0] == pytest.approx(300 * (1 + 0.95))
+
+
 def test_rows_of_one_time_in_a_table_are_a_batch():
     """Held for a month: the same as a call for each month."""
     random = np.random.default_rng(6)
@@ -244,7 +286,7 @@ def test_a_batch_names_the_id_that_is_taken():
 
 def test_more_at_once_than_may_wait():
     recalibrator = Recalibrator(capacity=2)
-    with pytest.warns(UserWarning, match="Set a capacity of at least 4"):
+    with pytest.warns(UserWarning, match="Use a capacity of at least 4"):
         recalibrator.predict_many([0.1, 0.2, 0.3, 0.4], ids=list("abcd"), at=5)
     assert (recalibrator.pending, recalibrator.expired) == (2, 2)
     assert recalibrator.update_many([1, 1, 0], ids=list("adc")).tolist() == [
@@ -287,7 +329,7 @@ def test_a_sorted_file_costs_nothing():
 
 
 def test_rare_events_are_not_over_predicted():
-    """Scores that are right, 3e-5 in the mean: the prediction is, too, once there is evidence."""
+    """Scores that are right, 3e-5 on average: the prediction is, too, once there is evidence."""
     random = np.random.default_rng(0)
     rates = random.lognormal(0, 1, 300_000)
     rates *= 3e-5 / rates.mean()
@@ -328,3 +370,15 @@ def test_a_single_outcome_of_a_group_is_learned_after_what_came_before():
             player.expected([0.5], by=["a"])
         player.update(1, id="single")
     assert players[0].to_bytes() == players[1].to_bytes()
+
+
+@pytest.mark.parametrize("make", [Recalibrator, Fleet])
+@pytest.mark.parametrize("size", [200, 3000])
+def test_what_a_first_batch_taught_is_saved_and_restored(make, size):
+    """It is one step, so a bin that forgets may hold more outcomes than single ones would leave."""
+    player, scores = make(), np.full(size, 0.4)
+    keys = [np.zeros(size, dtype=np.int64)] if make is Fleet else []
+    player.predict_many(*keys, scores, ids=range(size))
+    player.update_many(np.arange(size) % 3 == 0, ids=range(size))
+    blob = player.to_bytes()
+    assert make.from_bytes(blob).to_bytes() == blob

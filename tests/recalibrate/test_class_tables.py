@@ -12,6 +12,7 @@ from calibrant.cli import app
 from calibrant.measures import class_summary, multiclass_brier, multiclass_log_loss
 from calibrant.measures.multiclass import classwise_ece, confidence_ece
 from calibrant.recalibrate import recalibrate_frame
+from calibrant.recalibrate.class_rows import take_classes
 from calibrant.recalibrate.rivals import (
     ClassRefit,
     OnlinePriorShift,
@@ -20,7 +21,9 @@ from calibrant.recalibrate.rivals import (
     OnlineVectorScaling,
 )
 from calibrant.report import ClassReport
+from calibrant.report.class_page import ConfusionMatrix
 from calibrant.rounds import RoundError
+from calibrant.tables import Table
 
 LABELS = ["cat", "dog", "eel"]
 
@@ -66,10 +69,11 @@ def test_a_frame_goes_on_with_a_recalibrator():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"smooth": "s"}, "smooth does not go with scores"),
+        ({"smooth": "s"}, "smooth cannot be combined with scores"),
         ({"scores": "q_*"}, "two columns or more"),
         ({"scores": ["p_cat", "nothing"]}, "nothing"),
         ({"outcome": "t"}, "the label must be one of 'cat', 'dog', 'eel', got '0'"),
+        ({"scores": "p_cat,p_dog,p_eel"}, r"got '\w+'; it is a label with the columns 'p_\*'"),
         ({"recalibrator": MulticlassRecalibrator(2)}, "has the classes"),
     ],
 )
@@ -79,6 +83,7 @@ def test_frames_that_cannot_be(more, message):
 
 
 def test_the_command_writes_probabilities_and_a_page(tmp_path):
+    pytest.importorskip("matplotlib")
     path, out, page, state = (tmp_path / name for name in ("a.csv", "b.csv", "c.html", "state"))
     frame = framed(900)
     frame.write_csv(path)
@@ -86,6 +91,8 @@ def test_the_command_writes_probabilities_and_a_page(tmp_path):
     given += ["--report", str(page), "--state", str(state)]
     predicted = CliRunner().invoke(app, given)
     assert predicted.exit_code == 0, predicted.output
+    assert "3 classes, scores 'p_*', outcomes" in predicted.output
+    assert "Verdict: better" in predicted.output
     assert "the log loss fell" in predicted.output
     assert "Miscalibrated classes after: none" in predicted.output
     done = pl.read_csv(out)
@@ -100,7 +107,7 @@ def test_the_command_writes_probabilities_and_a_page(tmp_path):
     assert found["measured"] == 810
     refused = CliRunner().invoke(app, [*given[:6], "--budget", "0.1"])
     assert refused.exit_code != 0
-    assert "--budget does not go with --scores" in refused.output
+    assert "--budget cannot be combined with --scores" in refused.output
 
 
 @pytest.mark.parametrize(
@@ -152,15 +159,26 @@ def test_deadlines_in_files_and_frames_are_those_of_steps(tmp_path, policy):
     assert 0 < measured <= 300
 
 
-def test_a_file_whose_rows_do_not_sum_to_one_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("0.5,0.4,dog", "line 3, column 'cat': the scores of a row must sum to one, except for "
+         "rounding to two decimals, got 0.9"),
+        ("-0.2,1.2,dog", "line 3, column 'cat': got '-0.2'"),
+        ("1,0.1e400,dog", "line 3, column 'dog': got '0.1e400'"),
+        (",1,dog", "line 3, column 'cat': the value is missing"),
+        ("0,0,dog", "line 3, column 'cat': the scores of a row must sum to one"),
+        ("0.5,0.5,fox", "line 3, column 'y': the label must be one of 'cat', 'dog', got 'fox'"),
+    ],
+)  # fmt: skip
+def test_a_bad_row_of_a_file_is_named(tmp_path, row, words):
     path = tmp_path / "a.csv"
-    path.write_text("cat,dog,y\n0.5,0.5,cat\n0.5,0.4,dog\n")
+    path.write_text(f"cat,dog,y\n0.5,0.5,cat\n{row}\n")
     predicted = CliRunner().invoke(
         app, ["recalibrate", str(path), "--scores", "cat,dog", "--outcome", "y"]
     )
     assert predicted.exit_code != 0
-    assert "must sum to one, got 0.9" in predicted.output
-    assert "line 3" in predicted.output
+    assert words in " ".join(predicted.output.split())
 
 
 def test_the_summary_has_the_measures_and_what_chance_explains():
@@ -181,6 +199,19 @@ def test_the_summary_has_the_measures_and_what_chance_explains():
         errors.append(class_summary(truth[:4000], drawn).confidence_ece)
     expected = class_summary(truth[:4000], labels[:4000]).confidence_chance
     assert abs(np.mean(errors) - expected) < 4 * np.std(errors) / np.sqrt(30)
+
+
+def test_confusions_are_told_in_percent_where_there_is_room():
+    """Of the rounds that name a class; shares below half a percent are left out."""
+    pytest.importorskip("matplotlib")
+    rows = np.array([[0.8, 0.1, 0.1]] * 300 + [[0.1, 0.2, 0.7]] * 4)
+    labels = np.array([0] * 225 + [1] * 74 + [2] + [2, 2, 2, 0])
+    axes = ConfusionMatrix.of(rows, labels, ["cat", "dog", "eel"], "before").plot()
+    found = {each.get_position(): each.get_text() for each in axes.texts}
+    assert found == {(0, 0): "75", (1, 0): "25", (0, 2): "25", (2, 2): "75"}
+    assert axes.get_title() == "before"
+    many = np.eye(13)
+    assert not ConfusionMatrix.of(many, np.arange(13), range(13)).plot().texts
 
 
 def test_a_report_says_whether_it_helped():
@@ -215,3 +246,12 @@ def test_rivals_repair_what_they_can(rival):
     np.testing.assert_array_equal(late[:50], rival.run(rows[:50], labels[:50], late=50))
     with pytest.raises(ValueError, match="labels must be columns"):
         rival.run(rows[:2], [0, 3])
+
+
+def test_rows_rounded_to_two_decimals_are_scaled_to_sum_to_one():
+    columns = {"p_a": ["0.33", "0.7"], "p_b": ["0.33", "0.2"], "p_c": ["0.33", "0.1"]}
+    _, rows = take_classes(Table("m", {**columns, "y": ["a", "b"]}), scores="p_*", outcome="y")
+    assert rows.scores.tolist() == [pytest.approx([1 / 3] * 3), [0.7, 0.2, 0.1]]
+    wrong = Table("m", {**columns, "p_c": ["0.3", "0.1"], "y": ["a", "b"]})
+    with pytest.raises(ValueError, match=r"sum to one, except for rounding.*got 0\.96"):
+        take_classes(wrong, scores="p_*", outcome="y")

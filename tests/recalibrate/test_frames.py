@@ -164,7 +164,7 @@ GOOD = {"s": [0.1, 0.2, 0.3], "y": [1, 0, 1], "t": [1, 2, 3], "k": [2, 3, 4], "g
         ({}, {"available": "k"}, "available needs time"),
         ({}, {"score": "nope"}, "there is no column 'nope'; the columns are 's', 'y'"),
         ({}, {"by": "nope"}, "there is no column 'nope'"),
-        ({}, {"column": "s"}, "has a column 's' already"),
+        ({}, {"column": "s"}, "already has a column 's'"),
         ({}, {"column": 3}, "column must be a string, got 3"),
         ({}, {"outcome": "s"}, "column 's' cannot be both the score and the outcome"),
         ({}, {"by": "y"}, "column 'y' cannot be both the group and the outcome"),

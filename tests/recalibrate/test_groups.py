@@ -305,7 +305,7 @@ def test_what_is_proved_of_a_groups_means(name):
 
 # As above, of the means: at most 2 log(1 / 0.9) = 0.21 nats a group and 0.0002 a round above one
 # recalibrator for all. Rounding costs some more while a grid is coarse: where gaps are w in the
-# angle theta, theta^2 / 2 to first order, so w^2 / 24 a round in the mean, 0.0016 for w = 0.2. The
+# angle theta, theta^2 / 2 to first order, so w^2 / 24 a round on average, 0.0016 for w = 0.2. The
 # rest of a nat is for wider gaps in the first rounds.
 @pytest.mark.parametrize(
     ("groups", "size"), [(2, 20), (20, 20), (200, 20), (20, 500), (2, 10_000), (1, 20_000)]

@@ -11,7 +11,7 @@ def test_groups_that_are_alike_do_not_chase_what_is_over():
     """A level moves, outcomes are 150 rounds late: grouping must not follow it a second time.
 
     The difference has a standard deviation of 0.0015 from seed to seed. With outcomes that count
-    half only if 32 late, it was 0.008 in the mean.
+    half only if 32 late, it was 0.008 on average.
     """
     differences = []
     for seed in range(4):
@@ -25,7 +25,7 @@ def test_groups_that_are_alike_do_not_chase_what_is_over():
 
 
 def test_groups_that_differ_gain_although_outcomes_come_late():
-    """Of what one recalibrator for all has above the true means, a sixth is left in the mean."""
+    """Of what one recalibrator for all has above the true means, a sixth is left on average."""
     scores, outcomes, by, means, late = late_case(0.0, 20, 0.5, seed=0)
     together, grouped = (
         played_late(Recalibrator(capacity=1000), scores, outcomes, late, names)

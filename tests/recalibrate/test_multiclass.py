@@ -17,6 +17,7 @@ from calibrant.measures import (
     multiclass_log_loss,
     top_label_ece,
 )
+from calibrant.recalibrate.rivals import OnlineTemperatureBias
 from calibrant.saving import pack, unpack
 from naive.multiclass import NaiveClasses, keep_on_top
 
@@ -35,7 +36,7 @@ def late_by(t, rounds, most):
     return np.random.default_rng(t).integers(0, most + 1, rounds)
 
 
-@pytest.mark.parametrize(("classes", "most"), [(2, 0), (3, 5), (5, 0), (40, 3)])
+@pytest.mark.parametrize(("classes", "most"), [(2, 0), (3, 5), (3, 60), (5, 0), (40, 3)])
 def test_agrees_with_its_twin(classes, most):
     """The kernel computes in floats and the twin in doubles: they differ by rounding alone."""
     rows, labels, _ = overconfident(classes, 200, seed=1)
@@ -136,12 +137,18 @@ def test_better_than_raw(classes):
     assert classwise_ece(predictions, labels) < classwise_ece(rows, labels) / 3
 
 
-def test_two_classes_are_as_good_as_one_event():
-    rows, labels, _ = overconfident(2, 5000, seed=6)
-    both = MulticlassRecalibrator(2).run(rows, labels)
-    one = Recalibrator().run(rows[:, 1], labels)
-    event = np.column_stack([1 - one, one])
-    assert multiclass_log_loss(both, labels) < multiclass_log_loss(event, labels) + 0.0004
+@pytest.mark.parametrize("is_right", [False, True])
+def test_two_classes_are_as_good_as_one_event(is_right):
+    """By 0.0004 in the mean of 6 streams; the draws alone leave 0.0001 of it (0.00025 in one)."""
+    differences = []
+    for seed in range(6):
+        rows, labels, truth = overconfident(2, 10_000, seed)
+        rows = truth if is_right else rows
+        both = MulticlassRecalibrator(2).run(rows, labels)
+        one = Recalibrator().run(rows[:, 1], labels)
+        event = np.column_stack([1 - one, one])
+        differences.append(multiclass_log_loss(both, labels) - multiclass_log_loss(event, labels))
+    assert np.mean(differences) < 0.0004
 
 
 def test_a_model_that_was_right_stays_nearly_as_good():
@@ -158,7 +165,7 @@ def test_logits_are_softmaxed():
     np.testing.assert_allclose(found, MulticlassRecalibrator(3).run(rows, labels), atol=1e-3)
     recalibrator = MulticlassRecalibrator(3, "logit")
     recalibrator.predict([3.0, -2.0, 700.0])
-    for bad in ([1.0, 2.0], [1.0, 2.0, float("inf")], [1.0, 2.0, float("nan")]):
+    for bad in ([1.0, 2.0], [1.0, 2.0, float("inf")], [1.0, 2.0, float("nan")], [1, 2, 10**400]):
         with pytest.raises(ValueError, match="logits must"):
             recalibrator.predict(bad)
 
@@ -209,6 +216,69 @@ def test_a_class_is_added():
     assert predicted.shape == (60, 33)
     assert again.to_bytes() == recalibrator.to_bytes()
     assert sum(each.weight for each in recalibrator.weights()) == pytest.approx(1)
+
+
+def test_beyond_32_classes_a_matrix_keeps_its_diagonal():
+    rows, labels, _ = overconfident(32, 300, seed=3)
+    recalibrator = MulticlassRecalibrator(32, seed=1)
+    recalibrator.run(rows, labels)
+    mixture = recalibrator._rule.whole.mixture
+    whole = mixture.save()["matrix"][: 32 * 33].reshape(32, 33)
+    recalibrator.add_class("new")
+    slopes, constants = mixture.save()["matrix"][: 2 * 33].reshape(2, 33)
+    assert np.array_equal(slopes, [*whole.diagonal(), 1.0])
+    assert np.array_equal(constants, [*whole[:, 32], 0.0])
+    recalibrator.add_class("newer")
+    assert np.array_equal(mixture.save()["matrix"][:34], [*slopes, 1.0])
+
+
+def test_a_slope_of_each_class_is_learned_of_many_classes():
+    """Scores that are sharper for some classes than for others: no temperature mends that."""
+    random = np.random.default_rng(5)
+    z = 1.5 * random.standard_normal((4000, 40))
+    truth, shown = np.exp(z), np.exp(z * np.exp(0.5 * random.standard_normal(40)))
+    truth, shown = (each / each.sum(axis=1, keepdims=True) for each in (truth, shown))
+    labels = (random.random((4000, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    recalibrator = MulticlassRecalibrator(40)
+    predicted = recalibrator.run(shown, labels)
+    rival = OnlineTemperatureBias(prior=1).run(shown, labels)
+    late = slice(2000, None)
+    # Measured: 0.19 below; 0.05 where no expert has slopes.
+    assert multiclass_log_loss(predicted[late], labels[late]) < (
+        multiclass_log_loss(rival[late], labels[late]) - 0.12
+    )
+    assert recalibrator.weights()[0].words == "a slope and a bias for each class"
+
+
+@pytest.mark.parametrize("sharpness", [0.05, 0.2, 8.0])
+def test_scores_may_be_of_any_sharpness(sharpness):
+    """Those that are all alike, as a softmax of cosines, need a slope of 20."""
+    random = np.random.default_rng(7)
+    z = 1.5 * random.standard_normal((3000, 10))
+    truth, shown = np.exp(z), np.exp(sharpness * z)
+    truth, shown = (each / each.sum(axis=1, keepdims=True) for each in (truth, shown))
+    labels = (random.random((3000, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    predicted = MulticlassRecalibrator(10).run(shown, labels)
+    late = slice(1000, None)
+    # Measured: at most 0.0053; 0.033 for 0.05 with a prior of one strength for all scores.
+    assert multiclass_log_loss(predicted[late], labels[late]) < (
+        multiclass_log_loss(truth[late], labels[late]) + 0.01
+    )
+
+
+def test_quick_biases_return_to_slow_ones():
+    """Biases that wander off for good: those of 100 labels go on from those of 1,000."""
+    random = np.random.default_rng(6)
+    z = 1.5 * random.standard_normal((6000, 20))
+    truth = np.exp(z + np.cumsum(0.05 * random.standard_normal((6000, 20)), axis=0))
+    truth, shown = (each / each.sum(axis=1, keepdims=True) for each in (truth, np.exp(z)))
+    labels = (random.random((6000, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    predicted = MulticlassRecalibrator(20).run(shown, labels)[3000:]
+    rival = OnlineTemperatureBias(0.01).run(shown, labels)[3000:]
+    # Measured: 0.006 below; 0.001 where all biases return to 0.
+    assert multiclass_log_loss(predicted, labels[3000:]) < (
+        multiclass_log_loss(rival, labels[3000:]) - 0.003
+    )
 
 
 def test_rounds_that_wait_take_a_bounded_memory():
@@ -481,3 +551,33 @@ def test_a_saved_state_that_makes_no_sense_is_refused(changes):
 def test_bytes_of_another_kind():
     with pytest.raises(ValueError, match="hold a Recalibrator, not a Multiclass"):
         MulticlassRecalibrator.from_bytes(Recalibrator().to_bytes())
+
+
+def test_a_batch_teaches_the_pools_nothing_about_the_class_learned_before_it():
+    """All of its rows follow the same class, so they cannot tell what it says from a bias."""
+    rows, labels, _ = overconfident(3, 900, seed=6)
+    recalibrator = MulticlassRecalibrator(3)
+    for start in range(0, 900, 300):
+        ids = list(range(start, start + 300))
+        recalibrator.predict_many(rows[ids], ids=ids)
+        recalibrator.update_many(labels[ids].tolist(), ids=ids)
+    recalibrator.smooth(rows[0])
+    pooled = recalibrator._rule.whole.mixture.save()["pooled"].reshape(2, 13)
+    assert (pooled[:, 11] == 0).all()
+    assert (pooled[:, 10] != 0).all()
+
+
+@pytest.mark.parametrize(("classes", "most"), [(3, 20_000), (100, 250_000)])
+@pytest.mark.parametrize("has_batches", [False, True])
+def test_a_saved_state_is_small_and_continues_bit_for_bit(classes, most, has_batches):
+    rows, labels, _ = overconfident(classes, 2000, seed=7)
+    recalibrator = MulticlassRecalibrator(classes)
+    recalibrator.run(rows, labels)
+    if has_batches:
+        recalibrator.predict_many(rows[:300], ids=list(range(300)))
+        recalibrator.update_many(labels[:300].tolist(), ids=list(range(300)))
+    saved = recalibrator.to_bytes()
+    assert has_batches or len(saved) <= most
+    again = MulticlassRecalibrator.from_bytes(saved)
+    assert again.to_bytes() == saved
+    np.testing.assert_array_equal(again.run(rows, labels), recalibrator.run(rows, labels))

@@ -56,7 +56,7 @@ def play(kernel, data, silence=0, reload=None, drop=()):
 def restored(kernel, waiting):
     """Return a kernel and the predictions that wait in it, saved and loaded."""
     again = PendingKernel(kernel.silence)
-    load_pending(again, save_pending(kernel))
+    load_pending(again, save_pending(kernel), now=1e18, rounds=ROUNDS)
     awaited = load_awaited(again, *save_awaited(list(waiting.values())))
     return again, dict(zip(waiting, awaited, strict=True))
 
@@ -119,5 +119,5 @@ def test_a_damaged_state_is_refused_and_changes_nothing(part, value):
     state, fresh = save_pending(kernel), PendingKernel(0)
     before = save_pending(fresh)
     with pytest.raises(ValueError, match="saved"):
-        load_pending(fresh, state | {part: value})
+        load_pending(fresh, state | {part: value}, now=1e18, rounds=ROUNDS)
     assert str(save_pending(fresh)) == str(before)

@@ -4,8 +4,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
 
 from calibrant.forecasters.rivals import Foster1999
 from calibrant.measures import brier, cal1, log_loss, murphy
@@ -247,6 +245,8 @@ def test_bad_settings_are_refused(make, message):
 @pytest.mark.parametrize("rows", [3, 60, 2_000])
 @pytest.mark.parametrize("shape", ["fine", "coarse", "separated"])
 def test_refits_are_those_of_scikit_learn(rows, shape):
+    isotonic = pytest.importorskip("sklearn.isotonic")
+    linear = pytest.importorskip("sklearn.linear_model")
     random = np.random.default_rng(rows)
     scores = random.random(rows).round(1 if shape == "coarse" else 16)
     outcomes = (random.random(rows) < scores**2).astype(float)
@@ -254,11 +254,13 @@ def test_refits_are_those_of_scikit_learn(rows, shape):
         outcomes = (scores > np.median(scores)).astype(float)
     outcomes[:2] = 0.0, 1.0
     new = np.linspace(0.0, 1.0, 101)
-    theirs = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, outcomes)
+    fit = isotonic.IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    theirs = fit.fit(scores, outcomes).predict(new)
     ours = np.interp(new, *isotonic_knots(scores, outcomes))
-    assert ours.tolist() == pytest.approx(theirs.predict(new).tolist(), abs=1e-12)
+    assert ours.tolist() == pytest.approx(theirs.tolist(), abs=1e-12)
     x = np.log(np.clip(scores, 1e-3, 0.999) / (1.0 - np.clip(scores, 1e-3, 0.999)))
-    line = LogisticRegression(C=1.0, solver="newton-cholesky", tol=1e-10).fit(x[:, None], outcomes)
+    line = linear.LogisticRegression(C=1.0, solver="newton-cholesky", tol=1e-10)
+    line.fit(x[:, None], outcomes)
     assert sigmoid_line(scores, outcomes) == pytest.approx(
         (line.coef_[0, 0], line.intercept_[0]), abs=1e-6
     )

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from calibrant import Monitor, Recalibrator
+from calibrant import Monitor, MulticlassRecalibrator, NumberRecalibrator, Recalibrator
 from calibrant.monitor import gain_evidence
 from calibrant.monitor.side_by_side import SideBySide
 
@@ -23,7 +23,7 @@ class ByHand:
         self.told, self.seen = {}, []
 
     def predict(self, raw, score, key, by=None):
-        self.told[key] = raw, self.recalibrator.expected(score, by), by
+        self.told[key] = raw, self.recalibrator.expected(score, by=by), by
         if self.is_late:
             self.raw.expect(key, raw, by)
             self.calibrated.expect(key, self.told[key][1], by)
@@ -278,3 +278,33 @@ def test_single_steps_are_watched_as_arrays_of_one(options, monkeypatch):
     assert by_numbers.monitors.raw.episodes
     monkeypatch.delattr(SideBySide, "watch_one")
     assert played().to_bytes() == by_numbers.to_bytes()
+
+
+def numbers():
+    return NumberRecalibrator(monitor=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "row"),
+    [
+        (lambda: Recalibrator(monitor=True), 0.3),
+        (lambda: MulticlassRecalibrator(3, monitor=True), [0.2, 0.3, 0.5]),
+        (numbers, 0.3),
+    ],
+)
+def test_a_round_without_an_id_that_later_ones_overtook_is_not_watched(make, row):
+    """Monitors bet on rounds in their order: the later ones wait there already."""
+    player = make()
+    player.predict(row)
+    player.predict_many([row, row], ids=["a", "b"])
+    player.update(1)
+    assert player.learned == 1
+    again = type(player).from_bytes(player.to_bytes())
+    for each in (player, again):
+        each.update_many([1, 0], ids=["a", "b"])
+        each.predict(row)
+        each.update(1)
+        both = each.monitors
+        every = both.monitors.values() if make == numbers else (both.raw, both.calibrated)
+        assert {(monitor.rounds, monitor.pending) for monitor in every} == {(3, 0)}
+    assert again.to_bytes() == player.to_bytes()

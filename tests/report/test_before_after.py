@@ -74,7 +74,7 @@ def test_differences_that_are_too_many_are_summed(monkeypatch):
 
 
 def test_a_change_has_an_interval_that_covers():
-    """Of 200 intervals at 95 % about 10 miss; 25 or more would be 4.9 standard errors away."""
+    """Of 200 intervals at 95% about 10 miss; 25 or more would be 4.9 standard errors away."""
     missed = 0
     for seed in range(200):
         noise = np.random.default_rng(seed).normal(0.01, 1.0, 2000)
@@ -110,7 +110,7 @@ def test_sentences_say_better_worse_or_neither():
     few = sentences(TRUTH[:50], TRUTH[:50], OUTCOMES[:50])
     assert few[0].startswith("Too few rounds (50)")
     margins = BeforeAfter.from_predictions(None, TRUTH, OUTCOMES)
-    assert "no before to compare with" in margins.findings()[0]
+    assert "nothing to compare with" in margins.findings()[0]
     assert {len(row) for row in measure_rows(margins)} == {3}  # a name, one value, what it is
 
 

@@ -15,7 +15,7 @@ def looked(outcomes, parts):
     forecaster, said, looks = EventForecaster(), [], []
     for part in np.array_split(outcomes, parts):
         said.append(forecaster.run(part))
-        looks.append((forecaster.rounds, forecaster.memory()))
+        looks.append((forecaster.rounds, forecaster.weights()))
     return np.concatenate(said), looks
 
 

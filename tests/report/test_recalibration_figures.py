@@ -89,7 +89,7 @@ def test_rare_events_have_bins_of_equal_mass_and_the_logit_scale():
         assert (table.lower[at], table.upper[at]) == (scores[rows].min(), scores[rows].max())
     ax = ReliabilityDiagram({"raw": table}, logit_ends(table.mean_prediction)).plot()
     assert (ax.get_xscale(), ax.get_yscale()) == ("logit", "logit")
-    assert [label.get_text() for label in ax.get_xticklabels()][-1].endswith(" %")
+    assert [label.get_text() for label in ax.get_xticklabels()][-1].endswith("%")
     assert "a tenth of the rounds" in report_of("rare").html()
 
 

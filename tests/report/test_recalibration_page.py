@@ -82,7 +82,7 @@ def test_logits_are_probabilities_and_margins_have_no_before():
     report = recalibration(1000.0 * logits, CALIBRATED, OUTCOMES, kind="margin")
     assert report.measures.raw is report.measures.changes is None
     assert list(report.predictions) == ["calibrated"]
-    assert "no before to compare with" in report.findings[0]
+    assert "nothing to compare with" in report.findings[0]
     assert ">raw<" not in report.html()
 
 
@@ -173,7 +173,7 @@ GOOD = {"scores": [0.2, 0.4, 0.6], "calibrated": [0.1, 0.5, 0.9], "outcomes": [0
         ({"calibrated": [0.1]}, "calibrated and outcomes must have the same length, got 1 and 3"),
         ({"outcomes": [NAN, 1, 2]}, r"outcomes must be in \[0, 1\], got 2.0 at position 2"),
         ({"outcomes": [0, 1, np.inf]}, r"outcomes must be in \[0, 1\], got inf at position 2"),
-        ({"outcomes": [NAN] * 3}, "outcomes must hold one that is known, got none in 3"),
+        ({"outcomes": [NAN] * 3}, "outcomes must not all be missing, got 3 missing ones"),
         ({"outcomes": ["yes", "no", "no"]}, "outcomes must be numbers"),
         ({"by": ["a", "b"]}, "by and outcomes must have the same length, got 2 and 3"),
         ({"by": ["a", None, "b"]}, "by at position 1 must be a string or an integer, got None"),
@@ -204,7 +204,7 @@ def test_plain_refits_are_played_on_the_same_rows_with_the_same_lateness():
         maps = WindowedRefit("isotonic", window=known + 1, every=known + 1)
         maps.run(scores[: known + 1], outcomes[: known + 1])
         expected[start : start + 300] = [maps.predict(s) for s in scores[start : start + 300]]
-    card = report.refits["isotonic refit"]
+    card = report.refits["isotonic refit"].card
     known = np.arange(3_000) < 3_000
     assert card.brier == pytest.approx(np.mean((expected - outcomes)[known] ** 2), rel=0.01)
     assert report.refits_in_words.endswith("): the Platt refit wins.")
@@ -212,5 +212,5 @@ def test_plain_refits_are_played_on_the_same_rows_with_the_same_lateness():
     assert equal.refits_in_words.endswith("no clear winner.")
     best = recalibration(scores, 0.1 + 0.8 * outcomes, outcomes, times=at, available=at + 100)
     assert best.refits_in_words.endswith("): calibrant wins.")
-    assert "Beside plain refits" in report.html()
+    assert "Compared with plain refits" in report.html()
     assert recalibration(scores[:100], scores[:100], outcomes[:100]).refits == {}

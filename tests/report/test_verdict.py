@@ -7,9 +7,10 @@ import pytest
 
 from calibrant import Recalibrator
 from calibrant.measures.chance import Differences, chance_ece, chance_mean, student
+from calibrant.monitor.monitor import Arrivals
 from calibrant.report import BeforeAfter, Change, recalibration, verdict
 from calibrant.report.style import show_share
-from calibrant.report.verdict import Cause, Evidence, Loss, waits_of
+from calibrant.report.verdict import Cause, Evidence, Loss
 from report.made_streams import STREAMS, report_of
 
 
@@ -24,11 +25,13 @@ def test_it_names_the_likely_cause():
     told = {name: report_of(name).verdict.cause for name in STREAMS}
     assert told["wrong"].startswith("The scores were 0.6")
     assert told["rare"].startswith("The scores were 0.0")
-    assert told["right"].startswith("The scores were calibrated already")
-    assert told["late"].startswith("Outcomes 1 become known earlier than outcomes 0 (after 2min")
+    assert told["right"].startswith("The scores were already calibrated")
+    assert told["late"].startswith(
+        "Outcomes of 1 become known earlier than outcomes of 0 (after 2min"
+    )
     assert "and 1.74d in the median" in told["late"]
-    assert 'hold="1.8d" (--hold 1.8d) learns every outcome at the same age' in told["late"]
-    assert told["tiny"].startswith("There are 30 outcomes")
+    assert 'hold="1.8d" (--hold 1.8d) to learn every outcome at the same age' in told["late"]
+    assert told["tiny"].startswith("There are only 30 outcomes")
 
 
 def test_a_loss_many_times_larger_is_said_to_be():
@@ -73,7 +76,7 @@ def test_two_that_are_as_good_are_seldom_told_apart():
 def test_a_rise_below_the_tolerance_is_no_worse_and_is_told():
     loss = Loss("Brier score", 0.2, 0.2008, Change(0.0008, 0.0002, 0.0014))
     assert loss.move == "same"
-    assert "more than chance, but not surely by more than the 1 %" in loss.unmoved
+    assert "beyond chance, but not clearly by more than the 1%" in loss.unmoved
     assert Loss("Brier score", 0.2, 0.21, Change(0.01, 0.0021, 0.02)).move == "worse"
 
 
@@ -114,7 +117,9 @@ def test_delays_that_depend_on_the_outcome_turn_the_verdict():
     scores, calibrated = np.sqrt(truth), truth
     told = recalibration(scores, calibrated, outcomes, times=at, available=known).verdict
     assert (told.word, told.is_turned) == ("doubtful", True)
-    assert told.sentences[0].startswith("Outcomes 1 become known earlier than outcomes 0 (after 5")
+    assert told.sentences[0].startswith(
+        "Outcomes of 1 become known earlier than outcomes of 0 (after 5"
+    )
     assert "hold=15 (--hold 15" in told.sentences[0]
     assert told.sentences[1].startswith("Taken at face value, the probabilities became better")
     assert recalibration(scores, calibrated, outcomes, times=at, available=fair).verdict.word == (
@@ -163,14 +168,14 @@ def test_waits_count_the_rounds_in_between():
     random = np.random.default_rng(4)
     made = np.sort(random.integers(0, 31, 40)).astype(float)
     known = made + random.choice([0.0, 1.0, 5.0, 60.0, math.nan], 40)
-    waits = waits_of(made, known)
+    waits = Arrivals.at(made, known).waits
     for row in range(40):
         learned = [at for at in range(40) if known[row] < made[at]]
         assert waits[row] == (learned[0] - row - 1 if learned else math.inf)
 
 
 def test_chance_leaves_what_simulations_leave():
-    """Of 400 simulated errors 20 lie above the limit of 95 %; 36 are 3.7 standard errors more."""
+    """Of 400 simulated errors 20 lie above the limit of 95%; 36 are 3.7 standard errors more."""
     random = np.random.default_rng(5)
     p = random.random(1000)
     draws = random.random((400, 1000)) < p
@@ -193,7 +198,7 @@ def test_points_of_student(level, freedom, expected):
 
 
 def test_both_intervals_together_have_the_level():
-    """Each is that of 97.5 %."""
+    """Each is that of 97.5%."""
     random = np.random.default_rng(6)
     truth = random.random(900)
     outcomes = (random.random(900) < truth).astype(float)

@@ -19,7 +19,7 @@ from rounds import inside
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.filterwarnings("ignore:.* predictions wait for their outcomes at once"),
+    pytest.mark.filterwarnings("ignore:.* predictions are pending at the same time"),
 ]
 
 CAPACITY = 6
@@ -35,6 +35,7 @@ LATER = st.integers(-2, 6)
 EVENTS, FRACTIONS = st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 0.25, 1.0])
 ROW = st.runner().flatmap(lambda machine: machine.rows)
 OUTCOME = st.runner().flatmap(lambda machine: machine.outcomes)
+WEIGHT = st.runner().flatmap(lambda machine: machine.weights)
 
 
 class Rounds(RuleBasedStateMachine):
@@ -43,6 +44,7 @@ class Rounds(RuleBasedStateMachine):
     policy = {}  # noqa: RUF012
     is_timed = False
     most_rows = 9
+    weights = st.none()
 
     def __init__(self):
         super().__init__()
@@ -180,32 +182,36 @@ class Rounds(RuleBasedStateMachine):
         """Return whether rows have deadlines of their own."""
         return own or not {"after", "hold"} & self.policy.keys()
 
-    @rule(place=PLACES, outcome=OUTCOME, later=LATER)
-    def update(self, place, outcome, later):
+    @rule(place=PLACES, outcome=OUTCOME, later=LATER, weight=WEIGHT)
+    def update(self, place, outcome, later, weight):
         id_, at = self.known_id(place), self.when_told(later)
-        self.update_id(id_, outcome, at)
+        self.update_id(id_, outcome, at, weight)
 
-    def update_id(self, id_, outcome, at=None):
-        answer = self.book.observe_one(id_, outcome, at)
-        more = {} if at is None else {"at": at}
+    def update_id(self, id_, outcome, at=None, weight=None):
+        answer = self.book.observe_one(id_, outcome, at, 1.0 if weight is None else weight)
+        more = {name: each for name, each in (("at", at), ("weight", weight)) if each is not None}
         if answer in REFUSED:
             error = self.refused(OUTCOME_WORDS[answer], self.tell, outcome, id_, **more)
             assert error.answer == answer
         else:
             assert self.tell(outcome, id_, **more) == answer
 
-    @rule(rows=st.lists(st.tuples(PLACES, OUTCOME, st.integers(0, 3)), max_size=10), later=LATER,
-          is_one_time=st.booleans())  # fmt: skip
+    @rule(rows=st.lists(st.tuples(PLACES, OUTCOME, st.integers(0, 3), WEIGHT), max_size=10),
+          later=LATER, is_one_time=st.booleans())  # fmt: skip
     def update_many(self, rows, later, is_one_time):
         """Among the rows are strangers, repeats and contradictions, in any order."""
-        given = [(self.known_id(place), outcome) for place, outcome, _ in rows]
+        given = [(self.known_id(place), outcome) for place, outcome, *_ in rows]
+        weights = None
         at = self.when_told(later)
         if at is not None and self.has_deadlines and not is_one_time:
-            at = [self.clock + ticks for _, _, ticks in rows]
+            at = [self.clock + ticks for _, _, ticks, _ in rows]
             self.clock = max([self.clock, *at])
         more = {} if at is None else {"at": at}
+        if any(weight is not None for *_, weight in rows):
+            weights = [1.0 if weight is None else weight for *_, weight in rows]
+            more["weights"] = weights
         answers = self.tell_many([y for _, y in given], [id_ for id_, _ in given], **more)
-        expected = self.book.observe(given, at)
+        expected = self.book.observe(given, at, weights)
         assert answers.tolist() == expected
 
     @precondition(lambda self: any(book.finished for book in self.books))
@@ -317,13 +323,14 @@ class Unnamed(Rounds):
         assert self.predict_one(row) == self.book.predict_unnamed(row)
 
     @precondition(lambda self: not self.has_deadlines)
-    @rule(outcome=OUTCOME)
-    def update_unnamed(self, outcome):
+    @rule(outcome=OUTCOME, weight=WEIGHT)
+    def update_unnamed(self, outcome, weight):
+        more = {} if weight is None else {"weight": weight}
         if self.book.unnamed is None:
-            self.refused("none waits", self.tell, outcome, None)
+            self.refused("none waits", self.tell, outcome, None, **more)
         else:
-            self.tell(outcome, None)
-            self.book.observe_unnamed(outcome)
+            self.tell(outcome, None, **more)
+            self.book.observe_unnamed(outcome, 1.0 if weight is None else weight)
 
 
 # -- scores of one event, alone and in groups ---------------------------------------------------
@@ -382,7 +389,7 @@ class Scores(Unnamed):
                 calls.append(("must be later", lambda: learner.predict(0.5, id=new[0], **late)))
             if self.learner.rounds:
                 other = {"id": new[0], **({} if self.is_timed else {"at": 1})}
-                calls.append(("all of them|deadline", lambda: learner.predict(0.5, **other)))
+                calls.append(("all predictions|deadline", lambda: learner.predict(0.5, **other)))
         else:
             calls.append(("due needs", lambda: learner.predict(0.5, id=new[0], due=99, **time)))
         if "silence" in self.policy:
@@ -488,7 +495,7 @@ class Classes(Unnamed):
                 calls.append(("must be later", lambda: learner.predict(row, id=new[0], **late)))
             if self.learner.rounds:
                 other = {"id": new[0], **({} if self.is_timed else {"at": 1})}
-                calls.append(("all of them|deadline", lambda: learner.predict(row, **other)))
+                calls.append(("all predictions|deadline", lambda: learner.predict(row, **other)))
         else:
             calls.append(("due needs", lambda: learner.predict(row, id=new[0], due=99, **time)))
         return calls
@@ -564,7 +571,9 @@ class Keys(Rounds):
                 calls.append(("must be later", lambda: learner.predict_many(keys, **late)))
             if all(book.begun for book in self.books):
                 other = {"ids": new, **({} if self.is_timed else {"at": 1})}
-                calls.append(("all of them|deadline", lambda: learner.predict_many(keys, **other)))
+                calls.append(
+                    ("all predictions|deadline", lambda: learner.predict_many(keys, **other))
+                )
         else:
             calls.append(("due needs", lambda: learner.predict_many(keys, due=99, **both)))
         if "silence" in self.policy:
@@ -661,6 +670,35 @@ class EventsAhead(Events):
     policy = {"when_full": "refuse"}  # noqa: RUF012
 
 
+# -- weights ------------------------------------------------------------------------------------
+
+WEIGHTS = st.sampled_from([None, 0, 0.25, 1, 3.0, 40.0])
+
+
+class WeightedScores(Scores):
+    weights = WEIGHTS
+
+
+class WeightedSilence(Silence):
+    weights = WEIGHTS
+
+
+class WeightedHold(Hold):
+    weights = WEIGHTS
+
+
+class WeightedClasses(Classes):
+    weights = WEIGHTS
+
+
+class WeightedSilentClass(SilentClass):
+    weights = WEIGHTS
+
+
+class WeightedKeys(HeldKeysInShards):
+    weights = WEIGHTS
+
+
 # -- the tests ----------------------------------------------------------------------------------
 
 
@@ -688,3 +726,7 @@ TestSilentKeys, TestSilentKeysInShards = case(SilentKeys, 8), case(SilentKeysInS
 TestHeldKeysInShards = case(HeldKeysInShards, 8)
 TestEvents, TestTimedEvents = case(Events, 8), case(TimedEvents, 8)
 TestEventsAhead = case(EventsAhead, 8)
+TestWeightedScores, TestWeightedSilence = case(WeightedScores, 10), case(WeightedSilence, 10)
+TestWeightedHold, TestWeightedKeys = case(WeightedHold, 8), case(WeightedKeys, 8)
+TestWeightedClasses = case(WeightedClasses, 8)
+TestWeightedSilentClass = case(WeightedSilentClass, 8)

@@ -19,7 +19,7 @@ from rounds.players import (
     Shards3,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* predictions wait for their outcomes at once")
+pytestmark = pytest.mark.filterwarnings("ignore:.* predictions are pending at the same time")
 
 START = datetime(2026, 1, 1)
 DEADLINES = [Scores, Classes, Keys]  # these have silence and hold
@@ -151,7 +151,7 @@ def test_all_predictions_have_times_or_none(player):
         one = player(silence=SILENT, after=10)
         one.predict("a", **first)
         one.reload()
-        unchanged(one, one.predict, "b", match="all of them or none", **second)
+        unchanged(one, one.predict, "b", match="either all predictions need a time", **second)
 
 
 @play(*DEADLINES)
@@ -214,14 +214,14 @@ NOT_POLICIES = [
     ({"after": 10}, "after needs silence"),
     (
         {"silence": 7, "after": 10},
-        "silence must be (the outcome that no news means, 0 or 1|one of)",
+        "silence must be (0 or 1, the outcome that is not reported|one of)",
     ),
     ({"silence": True, "after": 10}, "silence must be"),
     ({"silence": SILENT, "after": -1}, "after must be a positive number"),
     ({"silence": SILENT, "after": "soon"}, "after must be a positive number, a timedelta or text"),
     ({"hold": 0}, "hold must be a positive number"),
     ({"hold": "soon"}, "hold must be a positive number"),
-    ({"silence": SILENT, "after": 10, "hold": 10}, "silence and hold exclude each other"),
+    ({"silence": SILENT, "after": 10, "hold": 10}, "silence and hold cannot be combined"),
 ]
 
 
@@ -892,6 +892,17 @@ def test_a_first_call_that_is_refused_fixes_no_unit():
     player = Scores(silence=SILENT, after=10)
     unchanged(player, player.learner.predict_many, [0.5], ids=["b"], by=[1.5])
     player.predict("a", at=0)
+
+
+@play(*DEADLINES, Shards3)
+def test_time_that_passes_before_the_first_prediction_is_time(player):
+    """Rule 18: from then on predictions say when they are made."""
+    player = player(hold=12)
+    player.learner.advance(1e9)
+    with pytest.raises(ValueError, match="at="):
+        player.predict("a")
+    saved = player.learner.to_bytes()
+    assert type(player.learner).from_bytes(saved).to_bytes() == saved
 
 
 @play(*EVERY)

@@ -33,7 +33,8 @@ class Running:
     """A started service and its client."""
 
     def __init__(self, store, port=0, webhooks=NOWHERE):
-        self.service = Service(store, webhooks=webhooks)
+        self.said = []
+        self.service = Service(store, webhooks=webhooks, say=self.said.append)
         self.service.start()
         listening = listen("127.0.0.1", port)
         self.server = server_of(self.service)

@@ -45,6 +45,10 @@ PAIRS: dict[str, tuple[Callable[[int], Adversary], Callable[[int], Any]]] = {
         lambda _: Drag(300, sweeps=2, width=0.1),
         lambda _: naive.Drag(300, 2.0, 0.1, 0.4),
     ),
+    "drag, fresher": (
+        lambda _: Drag(300, width=0.2, fresher=True),
+        lambda _: naive.Drag(300, 1.0, 0.2, 0.4, fresher=True),
+    ),
     "sign preservation": (
         lambda seed: SignPreservation(100, seed=seed),
         lambda seed: naive.SignPreservation(100, seed),

@@ -141,8 +141,8 @@ def test_random_walk_has_the_spread_asked_for():
         [synthetic.random_walk(rounds, spread=spread, seed=s).means[-1] for s in range(trials)]
     )
     logits = np.log(q / (1.0 - q))
-    # 99 steps of sd 2/sqrt(100). The sample sd of n normals has relative error 1/sqrt(2n) = 1.6 %;
-    # five of these are 8 %.
+    # 99 steps of sd 2/sqrt(100). The sample sd of n normals has relative error 1/sqrt(2n) = 1.6%;
+    # five of these are 8%.
     assert logits.std() == pytest.approx(spread * math.sqrt(99 / 100), rel=0.08)
 
 

@@ -37,7 +37,7 @@ BAD_CELLS = {
     "٠": "got '٠'",
     "0,5": "got '0,5', must be a number in [0, 1], or true or false; decimal commas need columns",
     "1,000": "; write numbers without marks between thousands",
-    "25%": "; write 0.25 for 25 %",
+    "25%": "; write 0.25 for 25%",
     "0x1": "got '0x1'",
     "": "the value is missing; must be a number in [0, 1], or true or false",
     "  ": "the value is missing",
@@ -129,8 +129,8 @@ BAD_FILES = {
     "empty.csv.gz": (gzip.compress(b""), "the file is empty"),
     "nothing.csv.gz": (b"", "the file is empty"),
     "header.csv": (b"a,y\n", "there are no rows below the columns 'a', 'y'"),
-    "twice.csv": (b"y,a,y\n1,2,3\n", "line 1: every column needs a name of its own, but 'y' comes"),
-    "twice blank.csv": (b"y, y\n1,2\n", "'y' comes more than once"),
+    "twice.csv": (b"y,a,y\n1,2,3\n", "line 1: column names must be unique, but 'y' occurs"),
+    "twice blank.csv": (b"y, y\n1,2\n", "'y' occurs more than once"),
     "numbers.csv": (b"1,0\n0,1\n", "line 1: must hold the names of the columns, got 1, 0"),
     "cut.csv": (
         CSV[:-6].encode(),
@@ -192,7 +192,7 @@ def test_twice_the_same_column_in_frames(tmp_path):
     ):
         with pytest.raises(InputError, match="unique column names, got: - 'y' 2 times"):
             read(source)
-    with pytest.raises(InputError, match="'0' comes more than once"):
+    with pytest.raises(InputError, match="'0' occurs more than once"):
         read(pandas.DataFrame([[1, 0]], columns=[0, "0"]))
 
 

@@ -43,6 +43,19 @@ def test_csv_in_chunks_is_the_file(tmp_path, text, packing):
     assert [chunk.rows_before for chunk in found[:2]] == [0, len(found[0].table)]
 
 
+@pytest.mark.parametrize("start", ["k;y\n", "\n\n'k';y\n", "\ufeffsep=;\n\nk;y\n"])
+@pytest.mark.parametrize("then", ["\n" * 300, "\n" * 70 + " \n" * 50, "long" * 100 + ";0\n"])
+def test_rows_that_begin_beyond_a_chunk_are_read(tmp_path, start, then):
+    path = tmp_path / "a.csv"
+    path.write_text(start + then + "".join(f"a{row};1\n\n" for row in range(30)), "utf-8")
+    whole, found = read(path), list(chunks(path))
+    for name in whole.columns:
+        cells = [cell for chunk in found for cell in chunk.table.columns[name]]
+        assert cells == list(whole.columns[name])
+    assert [line for chunk in found for line in chunk.table.lines] == list(whole.lines)
+    assert [chunk.rows_before for chunk in found[:2]] == [0, len(found[0].table)]
+
+
 def test_parquet_in_chunks_is_the_file(tmp_path):
     frame = pd.DataFrame({"key": np.arange(40) + 2**60, "s": np.linspace(0, 1, 40)})
     frame.to_parquet(tmp_path / "a.parquet")
@@ -55,6 +68,10 @@ def test_parquet_in_chunks_is_the_file(tmp_path):
     assert str(found[2].placed(error)).endswith("row 18, column 's': wrong")
 
 
+#: The same bytes in every process, which a time in their header would prevent.
+PACKED = gzip.compress(TEXT.encode(), mtime=0)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
@@ -63,7 +80,11 @@ def test_parquet_in_chunks_is_the_file(tmp_path):
         ("a.csv", b"k,y\n" + b"a,1\n" * 50 + b"\xff,1\n", "line 52: must be UTF-8"),
         ("a.csv", b"", "the file is empty"),
         ("a.csv", b"k,y\n", "no rows below"),
-        ("a.csv.gz", gzip.compress(TEXT.encode())[:-9], "damaged"),
+        ("a.csv", b"k,y\n" + b"\n" * 200, "no rows below"),
+        ("a.csv", b"k,y\n" + b"\n" * 200 + b"a,1\na\n", "line 203: has 1 field, must"),
+        ("a.csv.gz", PACKED[:-9], "gzip data end too early"),
+        ("a.csv.gz", PACKED[:-8] + bytes(8), "gzip data are damaged"),
+        ("a.csv.gz", PACKED[:10] + b"\xff" * 30, "gzip data are damaged"),
         ("a.parquet", b"PAR1 nothing else", "not a whole Parquet"),
     ],
 )

@@ -93,3 +93,12 @@ def test_numbers_are_read_at_once(cells, monkeypatch):
         clock = column.clock()
     np.testing.assert_array_equal(clock.ticks, column._ticks_one_by_one(cells)[0])
     assert clock.sort == "numbers"
+
+
+def test_a_clock_may_have_decimal_commas():
+    """As every column of its file has them; beside a word, too, which is what is named."""
+    clock = Cells("t", ["1,5", "", "2,25"], decimal=",").clock()
+    np.testing.assert_array_equal(clock.ticks, [1.5, math.nan, 2.25])
+    assert clock.sort == "numbers"
+    with pytest.raises(InputError, match="position 1, column 't': got 'soon'"):
+        Cells("t", ["1,5", "soon"], decimal=",").clock()

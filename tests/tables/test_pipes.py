@@ -36,7 +36,7 @@ def test_every_kind_of_line(text, note):
 def test_a_column_may_be_named():
     text = "y,label\n1,0\n"
     assert list(follow(lines(text), outcome="label")) == [0.0]
-    with pytest.raises(InputError, match="it may be 'y', 'label'"):
+    with pytest.raises(InputError, match="may be 'y', 'label'"):
         list(follow(lines(text)))
     with pytest.raises(InputError, match="there is no column 'z'; the columns are 'y', 'label'"):
         list(follow(lines(text), outcome="z"))
@@ -92,7 +92,7 @@ def test_over_a_real_pipe():
         ("1\nabc\n", 1, "line 2, column 'outcome': got 'abc'"),
         ("1\n0,1\n", 1, "line 2, column 'outcome': got '0,1'"),
         ("1,0\n", 0, "line 1: must hold the names of the columns"),
-        ("y,y\n1,1\n", 0, "'y' comes more than once"),
+        ("y,y\n1,1\n", 0, "'y' occurs more than once"),
         ("a,y\n1,1\n1,\n", 1, "line 3, column 'y': the value is missing"),
         ("a,y\n1,1\n1\n", 1, "line 3: has 1 field, must have 2"),
         ("a,y\n1,1\n1,0,1\n", 1, "line 3: has 3 fields, must have 2"),

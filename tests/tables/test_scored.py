@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 from hypothesis import given
 
-from calibrant.forecasters.arriving import by_clock
+from calibrant.forecasters.arrivals import by_clock
 from calibrant.tables import Cells, InputError, Table, read, take_scored
 from naive.arrivals import arrivals_of, known_outcomes, late_streams
 

@@ -37,12 +37,20 @@ def test_usual_names_are_found_and_announced(names, part, found):
         (
             ["y", "label", "x"],
             "outcome",
-            "say which column holds the outcome: it may be 'y', 'label'",
+            r"the outcome column may be 'y', 'label': choose one \(--outcome\)",
         ),
-        (["a", "b"], "outcome", "say which column holds the outcome; the columns are 'a', 'b'"),
-        (["outcome", "OUTCOME"], "outcome", "it may be 'outcome', 'OUTCOME'"),
-        (["y"], "prediction", "say which column holds the prediction; the columns are 'y'"),
-        (["p", "score"], "prediction", "it may be 'p', 'score'"),
+        (
+            ["a", "b"],
+            "outcome",
+            r"choose one \(--outcome\); the columns are 'a', 'b'",
+        ),
+        (["outcome", "OUTCOME"], "outcome", "may be 'outcome', 'OUTCOME'"),
+        (
+            ["y"],
+            "prediction",
+            "no column is named like the prediction: .* the only column is 'y'",
+        ),
+        (["p", "score"], "prediction", "may be 'p', 'score'"),
     ],
 )
 def test_no_guess_is_better_than_a_wild_one(names, part, message):

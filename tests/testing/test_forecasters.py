@@ -8,7 +8,7 @@ from calibrant.forecasters.rivals import FosterHart, RunningMean
 from calibrant.testing import check_forecaster
 from calibrant.testing.forecasters import CHECKS
 from calibrant.testing.inputs import outcomes_alone
-from calibrant.testing.playing import Subject
+from calibrant.testing.subject import Subject
 
 
 class PredictsOutside(RunningMean):

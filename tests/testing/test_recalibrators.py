@@ -10,8 +10,8 @@ from calibrant.recalibrate.rivals import OnlinePlatt, Raw
 from calibrant.rounds import RoundError
 from calibrant.testing import check_recalibrator, class_probabilities, events, grouped, keyed
 from calibrant.testing.inputs import probabilities
-from calibrant.testing.playing import Subject
 from calibrant.testing.recalibrators import CHECKS
+from calibrant.testing.subject import Subject
 
 pytestmark = pytest.mark.long
 
@@ -238,9 +238,9 @@ class AnySeed(Recalibrator):
 
 
 class LookingCounts(Recalibrator):
-    def expected(self, score, by=None):
+    def expected(self, score, *, by=None):
         self._whole._begin(score)
-        return super().expected(score, by)
+        return super().expected(score, by=by)
 
 
 class ForgetsWhatWaits(Recalibrator):
@@ -328,6 +328,22 @@ class LearnsHalfABatch(OnlinePlatt):
         except ValueError:
             self._theta[1] += 1e-9
             raise
+
+
+class NoWeightsInRun(Recalibrator):
+    """Learns every outcome of a table alike, whatever it weighs."""
+
+    def run(self, scores, outcomes, weights=None):
+        return super().run(scores, outcomes)
+
+
+class AnyWeight(Recalibrator):
+    """Takes a weight below 0 for none."""
+
+    def update(self, outcome, id=None, at=None, weight=None):
+        if weight == -1.0:
+            weight = None
+        return super().update(outcome, id=id, at=at, weight=weight)
 
 
 class NoLists(Recalibrator):
@@ -439,6 +455,8 @@ BROKEN = [
     (AnyId, "check_bad_ids", "id=True .*: not refused"),
     (LearnsHalfABatch, "check_bad_batches", "changes the predictions that follow"),
     (NoLists, "check_input_as_people_have_it", "lists give other predictions"),
+    (NoWeightsInRun, "check_weights", "run\\(\\) with weights differs from the steps"),
+    (AnyWeight, "check_bad_weights", "weight=-1.0.*: not refused"),
 ]
 
 

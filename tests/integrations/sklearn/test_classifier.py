@@ -308,7 +308,7 @@ def test_weights_are_cut_with_the_rows():
     model.fit(X, y, sample_weight=weight)
     first = LogisticRegression().fit(X[:200], y[:200], sample_weight=weight[:200])
     by_hand = Recalibrator()
-    by_hand.run(first.predict_proba(X[200:])[:, 1], y[200:])
+    by_hand.run(first.predict_proba(X[200:])[:, 1], y[200:], weights=weight[200:])
     assert model.recalibrator_.to_bytes() == by_hand.to_bytes()
     with sklearn.config_context(enable_metadata_routing=True):
         asks = LogisticRegression().set_fit_request(sample_weight=True)

@@ -197,8 +197,8 @@ def test_a_stream_that_starts_from_history_learns_at_deadlines(spark, tmp_path):
         ({"silence": 0}, "a prediction needs a deadline"),
         ({"silence": 0, "after": 30}, "has no unit"),
         ({"silence": 0, "after": "30d", "id": None}, "need ids"),
-        ({"silence": 0, "after": "30d", "wait": "3d"}, "wait does not go with silence"),
-        ({"silence": 0, "hold": "30d"}, "exclude each other"),
+        ({"silence": 0, "after": "30d", "wait": "3d"}, "wait cannot be combined with silence"),
+        ({"silence": 0, "hold": "30d"}, "cannot be combined"),
         ({"silence": 0, "due": "score"}, "must hold timestamps"),
     ],
 )

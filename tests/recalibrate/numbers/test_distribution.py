@@ -106,7 +106,7 @@ def test_measures_by_hand():
     assert crps(q, [0.25, 0.75], [1.0, 1.0]) == pytest.approx(
         Distribution([0.25, 0.75], [0, 2]).crps(1.0)
     )
-    # Tables of the chi-squared distribution at 5 %.
+    # Tables of the chi-squared distribution at 5%.
     for freedom, x in ((1, 3.841), (2, 5.991), (7, 14.067), (20, 31.410)):
         assert chi_squared_tail(x, freedom) == pytest.approx(0.05, abs=1e-4)
 

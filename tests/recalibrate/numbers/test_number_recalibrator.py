@@ -70,7 +70,7 @@ def test_a_missing_forecast_is_the_past():
 
 
 def test_one_outlier_costs_little():
-    """An outlier of 10^9 costs at most 1 % of the pinball loss of the next hundred rounds."""
+    """An outlier of 10^9 costs at most 1% of the pinball loss of the next hundred rounds."""
     m, y = np.zeros(4000), np.random.default_rng(4).normal(size=4000)
     spoiled = y.copy()
     spoiled[3000] = 1e9
@@ -270,6 +270,7 @@ def test_what_waits_is_saved_with_what_it_is_judged_by():
     ("arguments", "message"),
     [
         ({"levels": [0.5]}, "levels must be two or more numbers"),
+        ({"levels": [0.5, 10**400]}, "levels must be two or more numbers"),
         ({"levels": [0.0, 0.5]}, r"levels must be inside \(0, 1\), got 0.0"),
         ({"levels": [0.5, 1.5]}, r"levels must be inside \(0, 1\), got 1.5"),
         ({"levels": [0.9, 0.1]}, "levels must increase"),
@@ -301,6 +302,7 @@ def test_bad_arguments_are_named(arguments, message):
         ({"quantiles": [1, 2], "levels": [0.1, 1.9]}, "levels must be inside"),
         ({"quantiles": [1, 2, 3], "levels": [0.1, 0.9]}, "quantiles must have 2 columns"),
         ({"quantiles": [1, np.nan], "levels": [0.1, 0.9]}, "quantiles must not be NaN"),
+        ({"quantiles": [1, 10**400], "levels": [0.1, 0.9]}, "quantiles must be numbers"),
         ({"quantiles": [1, np.inf], "levels": [0.1, 0.9]}, "quantiles must be finite"),
         ({"forecast": 1.0, "levels": [0.1, 0.9]}, "levels are those of quantiles"),
         ({"forecast": 1.0, "scale": 0.0}, "scales must be positive"),
@@ -354,3 +356,16 @@ def test_numbers_of_any_size():
         predicted = NumberRecalibrator().run(m, y)
         assert not np.isnan(predicted).any()
         assert (predicted[:, 1:] >= predicted[:, :-1]).all()
+
+
+@pytest.mark.parametrize("size", [1e250, 1e-300])
+def test_the_largest_and_the_smallest_numbers_are_saved_and_restored(size):
+    """What can be played can be saved: no size grows beyond what loading allows."""
+    random = np.random.default_rng(0)
+    for forecasts in (size * random.choice([-1, 1], 100), np.full(100, size)):
+        for outcomes in (-forecasts, size * random.choice([-1, 1], 100), size * random.random(100)):
+            recalibrator = NumberRecalibrator(monitor=True)
+            recalibrator.run(forecasts, outcomes)
+            recalibrator.predict(size, id="waits")
+            blob = recalibrator.to_bytes()
+            assert NumberRecalibrator.from_bytes(blob).to_bytes() == blob

@@ -109,6 +109,15 @@ def test_other_content_is_refused(running):
         check_problem(answer, (415,))
 
 
+def test_an_encoding_that_would_not_be_undone_is_refused(running):
+    running.stream()
+    row, refused = b'{"id": "a", "score": 0.5}', {**JSON, "content-encoding": "gzip"}
+    answer = running.http.post("/v1/streams/s/predictions", content=row, headers=refused)
+    assert check_problem(answer, (415,))["field"] == "content-encoding"
+    plain = {**JSON, "content-encoding": "identity"}
+    running.http.post("/v1/streams/s/predictions", content=row, headers=plain).raise_for_status()
+
+
 @pytest.mark.parametrize(
     ("settings", "field"),
     [

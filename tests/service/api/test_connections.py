@@ -64,6 +64,40 @@ def test_two_requests_on_one_connection_are_answered(raw):
         time.sleep(0.7)  # between requests there is time
 
 
+def test_a_body_with_a_length_and_in_chunks_is_refused(raw):
+    """A proxy that believes the other one sees another request in what follows."""
+    one = raw()
+    one.sendall(
+        b"POST /v1/streams/s/predictions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 4\r\n"
+        b"content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+        b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
+    )
+    answer = b""
+    while piece := one.recv(1000):
+        answer += piece
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert b"connection: close" in answer.lower()
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+def test_a_body_in_broken_chunks_is_refused_without_an_exception(raw, running, caplog):
+    head = (
+        b"POST /v1/streams/s/predictions HTTP/1.1\r\nhost: 127.0.0.1\r\n"
+        b"content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    )
+    for pieces in ((head + b"zz\r\n",), (head, b"-1\r\n{}"), (head + b"2\r\n{}", b"\r\nzz\r\n")):
+        one = raw()
+        for piece in pieces:
+            one.sendall(piece)
+            time.sleep(0.2)
+        answer = b""
+        while piece := one.recv(1000):
+            answer += piece
+        assert answer.startswith(b"HTTP/1.1 400")
+    assert running.http.get("/healthz").status_code == 200
+    assert not [record for record in caplog.records if record.exc_info]
+
+
 def test_an_answer_does_not_wait_for_the_client_to_confirm_its_head(running):
     """Nagle's algorithm would hold its second segment back for 40 ms."""
     running.http.get("/healthz")

@@ -59,7 +59,7 @@ def test_views_agree_with_the_library(played):
     )
     points = np.linspace(0, 1, 5)
     assert get("/map?points=5")["probability"] == recalibrator.expected(points).tolist()
-    north = recalibrator.expected(points, ["north"] * 5).tolist()
+    north = recalibrator.expected(points, by=["north"] * 5).tolist()
     assert get("/map?points=5&by=north")["probability"] == north
     episodes = get("/episodes")
     assert len(episodes["raw"]) == len(raw.episodes)

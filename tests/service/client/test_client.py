@@ -84,7 +84,7 @@ def test_what_is_wrong_is_said(running):
             client.predict_many("s", scores, ids=range(len(scores)))
         error = caught.value
         assert (error.status, error.field, error.row) == (422, "score", 10_003)
-        assert error.allowed == "a number in [0, 1]; divide percents by 100"
+        assert error.allowed == "a number in [0, 1]; divide percentages by 100"
         assert "10,000 rows before are stored" in error.__notes__[0]
         with pytest.raises(protocol.RefusedError, match="no stream 'other'"):
             client.predict("other", 0.5, id="x")
@@ -290,6 +290,13 @@ def test_numbers_have_quantiles_and_a_median(running):
         assert wide == 3.0
         given = client.predict("load", forecast=3.0, scale=2.0, id="d")
         assert given.quantiles["0.05"] < given < given.quantiles["0.95"]
+        points = [[2.0, 3.0, 4.0], [5.0, 6.0, 9.0]]
+        more = {"quantiles": points, "levels": [0.1, 0.5, 0.9]}
+        _, second = client.predict_many("load", forecasts=[3.0, 6.0], ids=["e", "f"], **more)
+        more = {"quantiles": points[1], "levels": [0.1, 0.5, 0.9]}
+        assert client.predict("load", forecast=6.0, id="g", **more).quantiles == second.quantiles
+        (wide,) = client.predict_many("load", forecasts=[3.0], scales=[2.0], ids=["h"])
+        assert wide.quantiles == given.quantiles
         with pytest.raises(RoundError, match="another score, forecast or key"):
             client.predict("load", forecast=8.0, id="a")
         assert client.update("load", 7.5, id="a") == "applied"

@@ -98,9 +98,9 @@ def test_a_page_shows_what_the_api_says_while_rows_stream_in(running, browser):
         )
         assert numbers["predictions"] == f"{api['predictions']:,}"
         assert numbers["settled"] == f"{api['settled']:,}"
-        assert numbers["waiting"] == f"{api['waiting']:,}"
-        assert numbers["mean prediction"] == f"{100 * api['mean_prediction']:.1f} %"
-        assert numbers["error, raw score"] == f"{100 * api['error']['raw']:.1f} %"
+        assert numbers["pending"] == f"{api['waiting']:,}"
+        assert numbers["mean prediction"] == f"{100 * api['mean_prediction']:.1f}%"
+        assert numbers["error, raw score"] == f"{100 * api['error']['raw']:.1f}%"
         assert api["verdict"]["words"] in watched.page.inner_text("#verdict")
         groups = running.http.get("/v1/streams/s/groups").json()["groups"]
         shown = watched.cells("groups-table")
@@ -176,7 +176,9 @@ def test_the_page_shows_which_keys_are_off(running, browser, width):
     watched = Watched(browser, f"{running.url}/streams/s", viewport={"width": width, "height": 800})
     watched.until(running.http.get("/v1/streams/s").json()["sequence"])
     assert watched.cells("miscalibrated-keys-table") == [["no keys", "", "", "", "", ""]]
-    assert "of no key are miscalibrated" in watched.page.inner_text("#miscalibrated-keys-words")
+    assert "are not miscalibrated for any key" in watched.page.inner_text(
+        "#miscalibrated-keys-words"
+    )
     send(600, 900, sure=True)
     api = running.http.get("/v1/streams/s").json()
     watched.until(api["sequence"])

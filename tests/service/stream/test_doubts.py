@@ -125,7 +125,7 @@ def test_outcomes_of_what_expired_are_doubted_and_outcomes_that_never_come_are_n
 def test_percents_are_named(running):
     running.stream()
     refused = running.predict({"id": "a", "score": 37.5}).json()
-    assert refused["allowed"] == "a number in [0, 1]; divide percents by 100"
+    assert refused["allowed"] == "a number in [0, 1]; divide percentages by 100"
 
 
 class Steps:

@@ -172,7 +172,7 @@ def test_an_error_of_the_service_is_no_traceback(running, monkeypatch):
     monkeypatch.setattr(Owner, "submit", fail)
     refused = running.http.get("/v1/streams")
     assert refused.status_code == 500
-    assert refused.json()["detail"] == "the service failed; its log says how"
+    assert refused.json()["detail"] == "internal error; see the log of the service"
 
 
 def test_the_clock_of_the_service_does_not_jump(running, monkeypatch):

@@ -127,7 +127,7 @@ def test_what_is_shown_and_told_is_what_the_library_finds(running, learning):
             )  # fmt: skip
         assert found["false_alarm_probability"] == monitor.false_alarm_probability
     assert "however many keys there are" in found["guarantee"]
-    assert f"{100 * found['false_alarm_probability']:.2g} %" in found["guarantee"]
+    assert f"{100 * found['false_alarm_probability']:.2g}%" in found["guarantee"]
     # Within one batch the order is that of the rows, which the library does not know.
     stored = told(running)
     assert sorted(each[:3] for each in stored) == sorted(each[:3] for each in events)

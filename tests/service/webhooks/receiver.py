@@ -12,6 +12,8 @@ SECRET = "whsec_" + base64.b64encode(b"a key of thirty-two random bytes").decode
 #: Part of the receiver's address, as Slack and others have it: whoever knows it may post.
 IN_PATH = "T0kenInThePath"
 PATIENCE = 60.0
+#: The least capacity that a stream may have, and as many predictions as are near it.
+CAPACITY, MANY = 10_000, 8500
 
 
 class Receiver:

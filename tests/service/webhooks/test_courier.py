@@ -12,17 +12,7 @@ from calibrant.service.webhooks import courier
 from calibrant.service.webhooks.message import headers_of
 from calibrant.service.webhooks.policy import Policy, Webhooks
 from calibrant.service.webhooks.secrets import key_of
-from service.webhooks.receiver import IN_PATH, SECRET, Receiver, wait_until
-
-#: The least capacity that a stream may have, and as many predictions as are near it.
-CAPACITY, MANY = 10_000, 8500
-
-
-@pytest.fixture
-def receiver():
-    one = Receiver()
-    yield one
-    one.close()
+from service.webhooks.receiver import CAPACITY, IN_PATH, MANY, SECRET, wait_until
 
 
 @pytest.fixture
@@ -63,7 +53,7 @@ def test_an_alarm_rings_and_its_end_is_told(ringing, receiver):
     high, low = receiver.until(2)
     assert (high["kind"], low["kind"]) == ("pending.high", "pending.low")
     assert (high["stream"], high["waiting"], high["capacity"]) == ("s", MANY, CAPACITY)
-    assert high["text"].startswith("s: 8,500 predictions wait, of at most 10,000")
+    assert high["text"].startswith("s: 8,500 predictions are pending, of at most 10,000")
     assert high["held_back"] == 0
     stored = running.http.get("/v1/events?format=json&after=0").json()["events"]
     assert [each["at"] for each in stored[1:]] == [high["at"], low["at"]]

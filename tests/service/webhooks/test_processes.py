@@ -14,19 +14,9 @@ from benchmarks import kills
 from benchmarks.kills_server import Server
 from calibrant.service.store.ownership import chosen
 from calibrant.service.store.postgres import PostgresStore
-from service.webhooks.receiver import IN_PATH, SECRET, Receiver, wait_until
+from service.webhooks.receiver import CAPACITY, IN_PATH, MANY, SECRET, wait_until
 
 pytestmark = pytest.mark.slow
-
-#: The least capacity that a stream may have, and as many predictions as are near it.
-CAPACITY, MANY = 10_000, 8500
-
-
-@pytest.fixture
-def receiver():
-    one = Receiver()
-    yield one
-    one.close()
 
 
 class Process:
