@@ -3,8 +3,9 @@
 Without a name, all parts but those that take an hour. ``figures`` draws the README's figures,
 ``screenshots`` takes pictures of the service's pages, ``tune`` measures the constants of the tuned
 certificates again, ``search`` looks for stronger opponents, ``evolve`` breeds one, ``many_rows``
-plays 10^8 rows through a fleet, ``numbers`` plays folders of streams of numbers, ``attack`` is a
-hostile user; with ``--help`` each of the last six shows its options.
+plays 10^8 rows through a fleet, ``numbers`` plays folders of streams of numbers, ``batches`` plays
+labels that come together, ``attack`` is a hostile user, ``before`` compares speed and error with
+another version; with ``--help`` each of the last eight shows its options.
 """
 
 import re
@@ -21,6 +22,7 @@ from benchmarks import (  # noqa: E402
     attack,
     attack_safe,
     batches,
+    before,
     certificates,
     checks,
     choices,
@@ -41,11 +43,11 @@ from benchmarks import (  # noqa: E402
     hostile_requests,
     hostile_streams,
     ids,
-    keys_off,
     kills,
     machine,
     many_rows,
     march,
+    miscalibrated_keys,
     monitor,
     monitor_late,
     numbers,
@@ -61,6 +63,7 @@ from benchmarks import (  # noqa: E402
     silence,
     speed,
     sweep,
+    truthful,
     tune,
     why_not,
 )
@@ -80,18 +83,18 @@ PARTS = {
     "ids": ids,
     "groups": groups,
     "fleet": fleet,
-    "keys_off": keys_off,
+    "miscalibrated_keys": miscalibrated_keys,
     "compare": compare,
     "sweep": sweep,
     "scored": scored,
     "delay": delay,
-    "batches": batches,
     "silence": silence,
     "rare": rare,
     "forged": forged,
     "service": service,
     "hostile": hostile_requests,
     "decisions": decisions,
+    "truthful": truthful,
     "decide": decide,
     "why_not": why_not,
     "certificates": certificates,
@@ -107,7 +110,7 @@ PICTURES = {"figures": figures, "screenshots": screenshots}
 #: What has options of its own.
 COMMANDS = {
     "evolve": evolve, "tune": tune, "search": search, "many_rows": many_rows, "numbers": numbers,
-    "classes": classes, "attack": attack,
+    "classes": classes, "attack": attack, "before": before, "batches": batches,
 }  # fmt: skip
 LONG = {"certificates", "checks", "endurance", "fleet", "kills", "monitor", "monitor_late", "pages"}
 

@@ -3,22 +3,34 @@
 A month's rows are scored together, and all their labels come together, before the next month is
 scored. Losses are expected log losses above that of the truth, which made streams know, from the
 second month on.
+
+``python -m benchmarks batches --python OTHER/bin/python`` adds what an older calibrant, installed
+there, makes of the same streams.
 """
 
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
+from rich.console import Console
 from sklearn.isotonic import IsotonicRegression
 
+from benchmarks import machine
 from benchmarks.tables import table
 from calibrant import Fleet, Recalibrator
 from calibrant.measures import cal2
 
 TITLE = "Labels that come in batches"
 MONTHS = {300: 60, 3_000: 36, 30_000: 24}  # batches, by their size
-SEEDS = range(20, 25)
+SEEDS = range(4100, 4105)  # none of which anything was chosen by
 OTHER_SIZE, OTHER_MONTHS = 700, 60
 WINDOWS = {"Platt, 1": 1, "Platt, 3": 3, "Platt, 6": 6, "Platt, all": 10**6}
 CUTS = (1, 10, 100)
-KEYED_SEEDS, KEYED_MONTHS = range(20, 23), 24
+KEYED_SEEDS, KEYED_MONTHS = range(4100, 4103), 24
 KEYED = {
     "5 groups": (lambda seed: Recalibrator(seed=seed), 5),
     "100 groups": (lambda seed: Recalibrator(seed=seed), 100),
@@ -121,19 +133,20 @@ def made(kind, size, months, seed):
 # -- players --------------------------------------------------------------------------------------
 
 
-def platt(scores, outcomes):
-    """Return a fit of slope and offset to the logits: scikit-learn's default, by Newton steps."""
-    x, a, b = logit(scores), 1.0, 0.0
+def platt(scores, outcomes, line=(1.0, 0.0)):
+    """Fit slope and offset to the logits, as scikit-learn does, by Newton steps from a line."""
+    x, (a, b) = logit(scores), line
     for _ in range(20):
         p = sigmoid(a * x + b)
         r, h = p - outcomes, p * (1 - p)
-        slopes = np.array([[h @ (x * x) + 1.0, h @ x], [h @ x, h.sum() + 1e-6]])
+        hx = h * x
+        slopes = np.array([[hx @ x + 1.0, hx.sum()], [hx.sum(), h.sum() + 1e-6]])
         da, db = np.linalg.solve(slopes, [r @ x + a, r.sum()])
         longest = max(abs(da), abs(db))
         a, b = (each - step * min(1.0, 1.5 / longest) for each, step in ((a, da), (b, db)))
         if longest < 1e-3:
             break
-    return lambda s: sigmoid(a * logit(s) + b)
+    return a, b
 
 
 def isotonic(scores, outcomes):
@@ -145,15 +158,18 @@ def refits(batches, late):
     """Return what plain refits predict, each by the batches that it remembers."""
     found = {"raw": [scores for scores, _, _ in batches]}
     for name, window in {**WINDOWS, "isotonic, 3": 3}.items():
-        found[name] = []
+        found[name], line = [], (1.0, 0.0)
         for month, (scores, _, _) in enumerate(batches):
             past = batches[max(0, month - late - window) : max(0, month - late)]
             if not past:
                 found[name].append(scores)
                 continue
             known = [np.concatenate([batch[i] for batch in past]) for i in (0, 1)]
-            fit = isotonic(*known) if name.startswith("iso") else platt(*known)
-            found[name].append(fit(scores))
+            if name.startswith("iso"):
+                found[name].append(isotonic(*known)(scores))
+            else:
+                line = platt(*known, line)  # near the one before
+                found[name].append(sigmoid(line[0] * logit(scores) + line[1]))
     return found
 
 
@@ -190,6 +206,15 @@ def played_by_key(batches, seed, keys, make):
     return predictions
 
 
+def played_at_once(batches, seed, keys):
+    """Return the same where each outcome comes before the next prediction."""
+    random = np.random.default_rng(seed)
+    scores, outcomes = (np.concatenate([batch[i] for batch in batches]) for i in (0, 1))
+    names = None if keys is None else random.integers(0, keys, len(scores))
+    predictions = Recalibrator(seed=seed).run(scores, outcomes, by=names)
+    return np.split(predictions, np.cumsum([len(batch[0]) for batch in batches])[:-1])
+
+
 # -- tables ---------------------------------------------------------------------------------------
 
 
@@ -213,35 +238,68 @@ def measured(kind, size, months, late=0, cuts=()):
     return {name: np.mean([row[name] for row in rows]) for name in rows[0]}, np.mean(errors)
 
 
-def row_of(label, means, error):
-    plain = {name: mean for name, mean in means.items() if name != "calibrant"}
-    best = min(plain, key=lambda name: plain[name])
-    gap = means["calibrant"] - plain[best]
-    ours = f"{means['calibrant']:.1f}"
-    return [label, best, f"{plain[best]:.1f}", ours, f"{gap:+.1f}", f"{error:.0f}"]
+def measured_here(kind, size, months, late):
+    """Return the mean loss and Cal2 of the Recalibrator alone."""
+    found = []
+    for seed in SEEDS:
+        batches = made(kind, size, months, seed)
+        predictions = played(batches, late, seed)
+        outcomes = np.concatenate([batch[1] for batch in batches[1:]])
+        error = cal2(np.concatenate(predictions[1:]), outcomes)
+        found.append((loss(predictions, batches), float(error)))
+    return np.mean(found, axis=0).tolist()
 
 
-HEAD = ["stream", "best refit", "its loss", "Recalibrator", "difference", "Cal2"]
+def begun_there(python, case):
+    """Begin to play the same with the version that another Python has."""
+    command = [python, "-m", "benchmarks.batches", json.dumps(case)]
+    paths = {"PYTHONPATH": str(Path(__file__).parents[1])}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | paths)
 
 
-def tables(progress):
+def measured_there(begun):
+    """Return what it has measured."""
+    answer, _ = begun.communicate()
+    if begun.returncode:
+        raise RuntimeError(f"the other version ended with {begun.returncode}")
+    return json.loads(answer)
+
+
+def compared(progress, title, cases, python):
+    """Return a table of cases by their names: the best refit, the Recalibrator, another version."""
+    rows = []
+    for name, case in cases.items():
+        progress(f"batches: {name}, {title}")
+        begun = begun_there(python, case) if python else None
+        means, error = measured(*case)
+        best = min((each for each in means if each != "calibrant"), key=lambda each: means[each])
+        gap = means["calibrant"] - means[best]
+        row = [name, best, f"{means[best]:.1f}", f"{means['calibrant']:.1f}", f"{gap:+.1f}"]
+        row.append(f"{error:.0f}")
+        if begun:
+            loss_there, error_there = measured_there(begun)
+            row += [f"{loss_there:.1f}", f"{error_there:.0f}"]
+        rows.append(row)
+    head = ["stream", "best refit", "its loss", "Recalibrator", "difference", "Cal2"]
+    older = ["another version", "its Cal2"] if python else []
+    return table(f"{title}, {len(SEEDS)} seeds", head + older, rows)
+
+
+def tables(progress, python=None):
     """Return the tables of this module, one after the other."""
-    rows = []
-    for size, months in MONTHS.items():
-        for kind in KINDS:
-            progress(f"batches: {kind}, {size:,}")
-            rows.append(row_of(f"{kind}, {size:,}", *measured(kind, size, months)))
-    yield table("Labels a month later, in one call", HEAD, rows)
-    rows = []
-    for kind in OTHERS:
-        progress(f"batches: {kind}")
-        rows.append(row_of(kind, *measured(kind, OTHER_SIZE, OTHER_MONTHS)))
-    yield table(f"Other structures, {OTHER_SIZE} a batch", HEAD, rows)
-    rows = []
-    for kind in KINDS:
-        progress(f"batches: {kind}, one batch later")
-        rows.append(row_of(kind, *measured(kind, 3_000, MONTHS[3_000], late=1)))
-    yield table("Labels one batch later still, 3,000 a batch", HEAD, rows)
+    months_later = {
+        f"{kind}, {size:,}": (kind, size, months, 0)
+        for size, months in MONTHS.items()
+        for kind in KINDS
+    }
+    others = {kind: (kind, OTHER_SIZE, OTHER_MONTHS, 0) for kind in OTHERS}
+    later_still = {kind: (kind, 3_000, MONTHS[3_000], 1) for kind in KINDS}
+    for title, cases in (
+        ("Labels a month later, in one call", months_later),
+        (f"Other structures, {OTHER_SIZE} a batch", others),
+        ("Labels one batch later still, 3,000 a batch", later_still),
+    ):
+        yield compared(progress, title, cases, python)
     rows = []
     for kind in KINDS:
         progress(f"batches: {kind}, calls cut")
@@ -249,7 +307,7 @@ def tables(progress):
         names = ["calibrant", *(f"cut {cut}" for cut in CUTS)]
         rows.append([kind, *(f"{means[name]:.1f}" for name in names)])
     yield table(
-        "The same labels in smaller calls, 300 a batch",
+        f"The same labels in smaller calls, 300 a batch, {len(SEEDS)} seeds",
         ["stream", "one call", *(f"{cut} a call" for cut in CUTS)],
         rows,
     )
@@ -257,22 +315,44 @@ def tables(progress):
 
 
 def by_key(progress):
-    """Return the table of groups and keys that are alike."""
+    """Return the table of groups and keys that are alike, with what 100 groups cost at once."""
+    players = {"Recalibrator": lambda batches, seed: played(batches, 0, seed)}
+    for name, (make, keys) in KEYED.items():
+        players[name] = lambda batches, seed, make=make, keys=keys: played_by_key(
+            batches, seed, keys, make
+        )
+    for name, keys in (("outcomes at once", None), ("100 groups, at once", 100)):
+        players[name] = lambda batches, seed, keys=keys: played_at_once(batches, seed, keys)
     rows = []
     for kind in KINDS:
         progress(f"batches: {kind}, keys")
         streams = {seed: made(kind, 3_000, KEYED_MONTHS, seed) for seed in KEYED_SEEDS}
-        each = [[loss(played(batches, 0, seed), batches) for seed, batches in streams.items()]]
-        for make, keys in KEYED.values():
-            each.append(
-                [
-                    loss(played_by_key(batches, seed, keys, make), batches)
-                    for seed, batches in streams.items()
-                ]
-            )
-        rows.append([kind, *(f"{np.mean(losses):.1f}" for losses in each)])
-    return table(
-        "Groups and keys that are alike, 3,000 a batch",
-        ["stream", "Recalibrator", *KEYED],
-        rows,
-    )
+        row = [kind]
+        for play in players.values():
+            losses = [loss(play(batches, seed), batches) for seed, batches in streams.items()]
+            row.append(f"{np.mean(losses):.1f}")
+        rows.append(row)
+    title = f"Groups and keys that are alike, 3,000 a batch, {len(KEYED_SEEDS)} seeds"
+    return table(title, ["stream", *players], rows)
+
+
+def main(arguments):
+    """Write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks batches", description=__doc__)
+    parser.add_argument("--python", help="a Python with another version")
+    python = parser.parse_args(arguments).python
+    page = f"# {TITLE}\n\nMeasured on {machine.describe()}, with `python -m benchmarks batches`.\n"
+    if python:
+        asked = [python, "-c", "import calibrant; print(calibrant.__version__)"]
+        version = subprocess.check_output(asked, text=True).strip()
+        page += f"The other version, by `--python`, is calibrant {version}.\n"
+    console = Console(stderr=True)
+    with console.status("batches"):
+        for text in tables(console.print, python):
+            print(text, flush=True)
+            page += f"\n{text}"
+    Path(__file__).with_suffix(".md").write_text(page)
+
+
+if __name__ == "__main__":
+    print(json.dumps(measured_here(*json.loads(sys.argv[1]))))

@@ -183,7 +183,7 @@ def tables(say):
     yield table(OUTSIDE, ["a chain of 0 and 1", *sizes], outside(say)) + (
         "\nHow often `order.sorted` refuses an honest chain that stays as it is with this "
         "probability, of 100 each: it cannot be told from a sorted file, and `--trust-order` "
-        "insists.\n"
+        "is needed.\n"
     )
     counts = [f"{rounds:,} rows" for rounds in RUNS]
     yield table(INTERVAL, ["differences", *counts], coverage(say)) + (

@@ -1,8 +1,8 @@
 """Several classes beside rivals: ``python -m benchmarks classes [PART ...] [--streams FOLDER]``.
 
-The parts are made, real, late, batches, opponents and speed; without any, all of them. A folder
-holds streams as .npz files with `p` (rounds by classes), or `table` and `ctx` (logarithms of
-probabilities, one row a context, and the row of each round), and `y`. Rivals are the best of
+The parts are made, confidence, real, late, batches, opponents and speed; without any, all of them.
+A folder holds streams as .npz files with `p` (rounds by classes), or `table` and `ctx` (logarithms
+of probabilities, one row a context, and the row of each round), and `y`. Rivals are the best of
 several settings, chosen in hindsight for each stream. `classes.md` holds the last run of each part.
 """
 
@@ -29,6 +29,8 @@ from benchmarks.peers import RiverPair
 from benchmarks.tables import table
 from calibrant import MulticlassRecalibrator
 from calibrant.measures import confidence_ece
+from calibrant.measures import ece as event_ece
+from calibrant.measures.chance import chance_ece
 from calibrant.recalibrate.rivals import (
     ClassRefit,
     OnlinePriorShift,
@@ -40,6 +42,9 @@ from calibrant.recalibrate.rivals.classes import fitted
 
 PAGE = Path(__file__).with_suffix(".md")
 ROUNDS, LATE, LONGEST = 10_000, 100, 30_000
+MONTHLY_SEEDS = (10, 11, 12, 13)
+SEEDS = (7, 8, 9)  # of made streams; losses are of the first, ECE of all
+MORE_SEEDS = (*SEEDS, 10, 11, 12)  # for errors of the confidence alone
 RIVALS = {
     "temperature": [lambda f=f: OnlineTemperature(f) for f in (0, 0.001, 0.01)],
     "temperature + bias": [
@@ -84,8 +89,22 @@ def best_of(makers, rows, labels, late):
     return min(log_losses(make().run(rows, labels, late=late), labels).mean() for make in makers)
 
 
-def compared(name, rows, labels, truth, late=0):
-    """Return a row of the table: losses, and errors of the confidence."""
+def errors_of(rows, predicted, labels, truth):
+    """Return the errors of the confidence: the scores', ours, what chance leaves of it.
+
+    Then the truth's, where it is known.
+    """
+    chance = chance_ece(predicted.max(axis=1), bins=15, scheme="mass")
+    found = [ece(rows, labels), ece(predicted, labels), chance]
+    return found if truth is None else [*found, ece(truth, labels)]
+
+
+def compared(name, rows, labels, truth, late=0, further=()):
+    """Return a row of the table: losses, and errors of the confidence.
+
+    These are means over this stream and further ones of its kind: 10,000 labels leave an error of
+    0.01 by chance alone.
+    """
     rows = rows / rows.sum(axis=1, keepdims=True)
     predicted = ours(rows, labels, late)
     losses = {"raw": log_losses(rows, labels).mean()}
@@ -93,9 +112,10 @@ def compared(name, rows, labels, truth, late=0):
     for rival, settings in makers.items():
         losses[rival] = best_of(settings, rows, labels, late)
     own, best = log_losses(predicted, labels).mean(), min(losses.values())
-    errors = [ece(rows, labels), ece(predicted, labels)]
-    if truth is not None:
-        errors.append(ece(truth, labels))
+    found = [errors_of(rows, predicted, labels, truth)]
+    for p, y, other in further:
+        found.append(errors_of(p, ours(p, y, late), y, other))
+    errors = np.mean(found, axis=0)
     return (
         [name, *(f"{each:.4f}" for each in losses.values()), f"{own:.4f}", f"{own - best:+.4f}",
          f"{own - losses['raw']:+.4f}", *(f"{each:.3f}" for each in errors)],
@@ -106,8 +126,8 @@ def compared(name, rows, labels, truth, late=0):
 def head(late, has_truth):
     rivals = ["raw", *RIVALS, *([] if late else ["refit"])]
     return [
-        "stream", *rivals, "calibrant", "less the best", "less raw", "ECE raw", "calibrant",
-        *(["truth"] if has_truth else []),
+        "stream", *rivals, "calibrant", "less the best", "less raw",
+        "ECE raw", "calibrant", "chance", *(["truth"] if has_truth else []),
     ]  # fmt: skip
 
 
@@ -115,21 +135,66 @@ def made_table(progress, classes, late=0):
     rows, found = [], []
     for kind in KINDS if classes < 1000 else KINDS_OF_MANY:
         progress(f"{kind}, {classes} classes, {late} late")
-        stream = made(kind, classes, ROUNDS, seed=7)
-        row, numbers = compared(kind, *stream, late)
+        stream, *further = (made(kind, classes, ROUNDS, seed) for seed in SEEDS)
+        row, numbers = compared(kind, *stream, late, further)
         rows.append(row)
         found.append(numbers)
     worst = [max(each[at] for each in found) for at in range(2)]
-    excess = max(each[2][1] - each[2][2] for each in found)
+    beside = [max(each[2][1] - each[2][at] for each in found) for at in (2, 3)]
     title = (
         f"Made streams, {classes:,} classes, {ROUNDS:,} rounds, "
         f"labels {f'{late} rounds late' if late else 'at once'}"
     )
     text = table(title, head(late, True), rows)
     return text + (
-        f"\nAt worst {worst[0]:+.4f} above the best rival, {worst[1]:+.4f} above the raw scores, "
-        f"and a calibration error of the confidence {excess:+.3f} above the truth's.\n"
+        f"\nAt worst {worst[0]:+.4f} above the best rival and "
+        f"{worst[1]:+.4f} above the raw scores. "
+        "The calibration error of the confidence, the mean of "
+        f"{len(SEEDS)} seeds, is at worst {beside[1]:+.3f} above the truth's, "
+        f"and {beside[0]:+.3f} above what chance alone leaves.\n"
     )
+
+
+def without_chance(rows, truth):
+    """Return the error of the confidence in the same bins, true probabilities instead of labels."""
+    top = rows.argmax(axis=1)[:, None]
+    confidence, right = (np.take_along_axis(each, top, 1)[:, 0] for each in (rows, truth))
+    return event_ece(confidence, right, bins=15, scheme="mass")
+
+
+def shares_so_far(labels, classes):
+    """Return the shares of the classes among all labels before each."""
+    counts = np.cumsum(np.eye(classes)[labels], axis=0)
+    before = np.vstack([np.zeros(classes), counts[:-1]]) + 1 / classes
+    return before / before.sum(axis=1, keepdims=True)
+
+
+def confidence_table(progress, classes):
+    """Errors of the confidence, with and without what labels add to them by chance."""
+    rows, shares = [], []
+    for kind in KINDS if classes < 1000 else KINDS_OF_MANY:
+        progress(f"confidence: {kind}, {classes} classes")
+        found = []
+        for seed in MORE_SEEDS:
+            p, y, truth = made(kind, classes, ROUNDS, seed)
+            predicted = ours(p, y)
+            _, own, chance, others = errors_of(p, predicted, y, truth)
+            found.append((own, chance, others, *(without_chance(r, truth) for r in (p, predicted))))
+            if kind == "worthless":
+                shares.append(without_chance(shares_so_far(y, classes), truth))
+        rows.append([kind, *(f"{each:.4f}" for each in np.mean(found, axis=0))])
+    text = table(
+        f"Error of the confidence, {classes:,} classes, {ROUNDS:,} rounds, "
+        f"the mean of {len(MORE_SEEDS)} seeds",
+        ["stream", "calibrant", "by chance", "truth", "raw, without chance", "calibrant, without"],
+        rows,
+    )
+    if shares:
+        text += (
+            "\nOf `worthless` the shares of the classes so far, the best that can be known, have "
+            f"an error of {np.mean(shares):.4f} without chance.\n"
+        )
+    return text
 
 
 def real_streams(folder):
@@ -184,17 +249,15 @@ def batch_table(progress):
     for classes in (3, 10):
         for kind in MONTHS:
             progress(f"months: {kind}, {classes} classes")
-            found = np.mean([monthly_losses(kind, classes, seed) for seed in (10, 11)], axis=0)
+            played = np.array([monthly_losses(kind, classes, seed) for seed in MONTHLY_SEEDS])
+            found, differences = played.mean(axis=0), played[:, 1] - played[:, 2]
             rows.append(
-                [
-                    f"{kind} {classes}",
-                    *(f"{each:.4f}" for each in found),
-                    f"{found[1] - found[2]:+.4f}",
-                ]
-            )
+                [f"{kind} {classes}", *(f"{each:.4f}" for each in found),
+                 f"{differences.mean():+.4f}", f"{differences.max():+.4f}"]
+            )  # fmt: skip
     return table(
-        "Labels in monthly batches of 3,000, two seeds",
-        ["stream", "raw", "calibrant", "best refit in hindsight", "difference"],
+        f"Labels in monthly batches of 3,000, {len(MONTHLY_SEEDS)} seeds",
+        ["stream", "raw", "calibrant", "best refit in hindsight", "difference", "at most"],
         rows,
     )
 
@@ -216,36 +279,41 @@ def opponent_table(progress, rounds=20_000, seeds=(10, 11, 12)):
     )
 
 
-def speed_table(progress, repeats=7):
+def speed_table(progress, repeats=7, turns=40):
     rows = []
     for classes, count in ((3, 4000), (100, 2000), (1000, 400)):
         progress(f"speed: {classes} classes")
         p, y, _ = made("overconfident", classes, count, seed=1)
         recalibrator, pair = MulticlassRecalibrator(classes), RiverPair()
         listed, best = list(p), [np.inf, np.inf]
-        for repeat in range(repeats):
+        for turn in range(turns):
             start = time.process_time()
             for t, (row, label) in enumerate(zip(listed, y.tolist(), strict=True)):
-                recalibrator.predict(row, id=(repeat, t)[1] + repeat * count)
-                recalibrator.update(label, id=t + repeat * count)
+                recalibrator.predict(row, id=t + turn * count)
+                recalibrator.update(label, id=t + turn * count)
             middle = time.process_time()
             for label in y.tolist():
                 pair.predict()
                 pair.update(label % 2)
             end = time.process_time()
             best = [min(best[0], middle - start), min(best[1], end - middle)]
+        learned = MulticlassRecalibrator(classes)  # without ids, each of which takes its own place
+        for row, label in zip(listed * repeats, y.tolist() * repeats, strict=True):
+            learned.predict(row)
+            learned.update(label)
         rows.append(
             [str(classes), f"{1e6 * best[0] / count:.2f}", f"{best[0] / best[1]:.2f}",
-             f"{sys.getsizeof(recalibrator) / 1000:,.0f}"]
+             f"{len(learned.to_bytes()) / 1000:,.1f}", f"{sys.getsizeof(learned) / 1000:,.1f}"]
         )  # fmt: skip
-    return table(
+    text = table(
         "One row with an id: predict and update",
-        ["classes", "microseconds", "of river's pair", "state, kB"],
+        ["classes", "microseconds", "of river's pair", "state saved, kB", "in memory, kB"],
         rows,
     )
+    return text + f"\nMeasured on {machine.describe()}.\n"
 
 
-PARTS = ("made", "real", "late", "batches", "opponents", "speed")
+PARTS = ("made", "confidence", "real", "late", "batches", "opponents", "speed")
 
 
 def tables_of(part, progress, folder, sizes):
@@ -255,7 +323,10 @@ def tables_of(part, progress, folder, sizes):
         for classes in sizes:
             if not late or classes < 1000:
                 yield f"{part} {classes}", made_table(progress, classes, late)
-    if part in ("real", "late"):
+    if part == "confidence":
+        for classes in sizes:
+            yield f"{part} {classes}", confidence_table(progress, classes)
+    elif part in ("real", "late"):
         if folder:
             yield f"{part} real", real_table(progress, folder, late)
     elif part != "made":
@@ -281,10 +352,10 @@ def main(arguments):
 def keep(place, text):
     """Write a table to its place on the page."""
     kept = sections() | {place: text}
-    made_on = f"Measured on {machine.describe()}, with `python -m benchmarks classes`."
+    made_with = "Written by `python -m benchmarks classes`, part by part."
     order = sorted(kept, key=lambda each: (PARTS.index(each.split()[0]), len(each), each))
-    marked = (f"<!-- {each} -->\n{kept[each]}" for each in order)
-    PAGE.write_text(f"# Several classes\n\n{made_on}\n\n" + "\n".join(marked))
+    marked = (f"<!-- {each} -->\n{kept[each].strip()}\n" for each in order)
+    PAGE.write_text(f"# Several classes\n\n{made_with}\n\n" + "\n".join(marked))
 
 
 def sections():

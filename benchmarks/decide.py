@@ -5,16 +5,19 @@
   stays in its windows and catches little: both columns are read together.
 - Costs: over the best single threshold in hindsight, on the probabilities and on the raw scores.
 - Precision and recall: acts over those of the best single threshold in hindsight.
-- Selective outcomes: only of rows acted on are outcomes known.
+- Selective outcomes: only of rows acted on are outcomes known, those of explored ones perhaps with
+  a weight of one over their propensity.
 """
 
+from math import erf, pi, sqrt
+from statistics import NormalDist
 from time import process_time
 
 import numpy as np
 
 from benchmarks.decide_streams import MADE, flights, logistic, made
 from benchmarks.tables import table
-from calibrant import Decider, Recalibrator
+from calibrant import Decider, NumberRecalibrator, Recalibrator
 from calibrant.decide.hindsight import (
     cheapest_threshold,
     precise_threshold,
@@ -29,6 +32,8 @@ COSTS = (5, 20, 100)
 DAY = 86_400.0
 LAST = 50_000
 TUNED = 20_000
+START = 5_000  # rows that selective outcomes are not judged on
+SQRT_2, SQRT_2PI = sqrt(2), sqrt(2 * pi)
 
 CAUGHT = f"Budgets of 1 % and 5 % per {PER:,} rows: windows (in budgets) and caught"
 OTHERS = f"The same with what people do: 1 % per {PER:,} rows"
@@ -36,7 +41,7 @@ DAYS = 'Flights with a budget per="1d"'
 COST = "Costs, over those of the best single threshold in hindsight"
 PRECISION = "A floor of precision"
 RECALL = "A floor of recall, 6 draws"
-SELECTIVE = "Excess Brier score of a recalibrator that only knows what was acted on, in 1e-4"
+SELECTIVE = "Recalibrators that only know what was acted on: excess loss, in 1e-4"
 SPEED = "Nanoseconds a decision"
 IN_DOCS = {"docs/decide.md": (CAUGHT, OTHERS, DAYS, COST, PRECISION, RECALL, SELECTIVE)}
 
@@ -228,7 +233,7 @@ def recall_rows(name, found):
         ]  # fmt: skip
 
 
-def bent(seed, rows=200_000):
+def bent(seed, rows):
     """Return scores, too low at the bottom and too high in the middle, chances and outcomes."""
     random = np.random.default_rng(seed)
     x = random.normal(-1.2, 1.3, rows)
@@ -236,31 +241,89 @@ def bent(seed, rows=200_000):
     return logistic(x), chances, (random.random(rows) < chances).astype(float)
 
 
-def excess_brier(seed, explore):
+def labelled(decider, p, explore):
+    """Return whether the outcome of a row is known, and the weight that makes up for the others.
+
+    `explore` is None if all outcomes are known.
+    """
+    acts, chances = decider.decide_many([p], propensities=True)
+    return explore is None or acts[0], 1.0 / chances[0] if acts[0] else 1.0
+
+
+def excess_brier(seed, explore, has_weights, rows=200_000):
     """Return how far estimates are from the chances if only outcomes of acts are known.
 
-    Acts above a half; `explore` is None if all outcomes are known.
+    Acts above a half.
     """
-    scores, chances, y = bent(seed)
+    scores, chances, y = bent(seed, rows)
     recalibrator, decider = Recalibrator(), Decider(costs=[[0, 1], [1, 0]], explore=explore or 0.0)
     excess = 0.0
     for i in range(len(y)):
         p = recalibrator.smooth(scores[i])
-        if i >= 5_000:
+        if i >= START:
             excess += (p - chances[i]) ** 2
-        if decider.decide(p) or explore is None:
+        is_known, weight = labelled(decider, p, explore)
+        if is_known:
             recalibrator.predict(scores[i])
-            recalibrator.update(y[i])
-    return 1e4 * excess / (len(y) - 5_000)
+            recalibrator.update(y[i], weight=weight if has_weights else None)
+    return 1e4 * excess / (len(y) - START)
+
+
+def bent_numbers(seed, rows=50_000):
+    """Return forecasts, too high at the bottom and too low in the middle, means and outcomes."""
+    random = np.random.default_rng(seed)
+    x = random.normal(0, 2, rows)
+    means = np.where(x < 0, 1.6 * x, 0.5 * x) - 0.5
+    return x, means, random.normal(means, 1.0)
+
+
+def pinball(quantiles, levels, mean):
+    """Return the mean loss to expect of quantiles where outcomes are normal around a mean."""
+    z = quantiles - mean
+    below = np.array([0.5 * (1.0 + erf(each / SQRT_2)) for each in z])
+    return np.mean(z * (below - levels) + np.exp(-0.5 * z * z) / SQRT_2PI)
+
+
+def excess_pinball(seed, explore, has_weights):
+    """Return what quantiles lose beyond the true ones if only outcomes of acts are known.
+
+    Acts if the outcome is more likely above 0 than below.
+    """
+    forecasts, means, y = bent_numbers(seed)
+    recalibrator, decider = (
+        NumberRecalibrator(),
+        Decider(costs=[[0, 1], [1, 0]], explore=explore or 0.0),
+    )
+    best = pinball(
+        np.array([NormalDist().inv_cdf(t) for t in recalibrator.levels]), recalibrator.levels, 0.0
+    )
+    excess = 0.0
+    for i in range(len(y)):
+        distribution = recalibrator.predict(forecasts[i])
+        if i >= START:
+            excess += pinball(distribution.quantiles, recalibrator.levels, means[i]) - best
+        is_known, weight = labelled(decider, 1.0 - distribution.cdf(0.0), explore)
+        if is_known:
+            recalibrator.update(y[i], weight=weight if has_weights else None)
+    return 1e4 * excess / (len(y) - START)
 
 
 def selective_rows(progress):
-    for name, explore in {"all outcomes": None, "none explored": 0.0, "5 % explored": 0.05}.items():
-        found = []
-        for seed in range(2):
-            progress(f"decide: {name}, seed {seed}")
-            found.append(excess_brier(seed, explore))
-        yield [name, f"{np.mean(found):.1f}"]
+    ways = {
+        "all outcomes": (None, False),
+        "none explored": (0.0, False),
+        "5 % explored": (0.05, False),
+        "5 % explored, with weights": (0.05, True),
+    }
+    for name, way in ways.items():
+        row = [name]
+        for measured in (excess_brier, excess_pinball):
+            found = []
+            for seed in SEEDS:
+                progress(f"decide: {measured.__name__}, {name}, seed {seed}")
+                found.append(measured(seed, *way))
+            row += [f"{np.mean(found):.1f}", f"{max(found):.1f}"]
+        yield row
 
 
 def speed_rows(stream):
@@ -305,5 +368,6 @@ def tables(progress):
     head = ["stream, floor", "least", "mean", "sd", "acts / hindsight"]
     rows = [row for name, each in found.items() for row in recall_rows(name, each)]
     yield table(RECALL, head, rows)
-    yield table(SELECTIVE, ["outcomes known", "excess"], selective_rows(progress))
+    head = ["outcomes known", "Brier", "worst seed", "pinball of numbers", "worst seed"]
+    yield table(SELECTIVE, head, selective_rows(progress))
     yield table(SPEED, ["rule", "ns"], speed_rows(found["flights"][0]))

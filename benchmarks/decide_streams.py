@@ -87,7 +87,7 @@ def flights():
     """Return the flights, recalibrated with deadlines as in ``make run``."""
     stream = streams.load("nycflights")
     at, known, due = map(seconds, (stream.times, stream.columns["landed"], stream.columns["due"]))
-    told, _ = Recalibrator(silence=1)._play_table(
+    told, *_ = Recalibrator(silence=1)._play_table(
         stream.scores, stream.outcomes, at=at, known=known, due=due, is_dated=True, smooth=True
     )
     return Decisions(stream.scores, told[2], stream.outcomes, at, known)

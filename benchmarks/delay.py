@@ -21,7 +21,7 @@ DELAYS = {
     "50 rounds late": lambda y, random: np.full(len(y), 50),
     "150 rounds late": lambda y, random: np.full(len(y), 150),
     "1,000 rounds late": lambda y, random: np.full(len(y), LATE),
-    "at random, 1,000 in the mean": lambda y, random: random.exponential(LATE, len(y)).astype(int),
+    "at random, 1,000 on average": lambda y, random: random.exponential(LATE, len(y)).astype(int),
     "0 at once, 1 after 1,000": lambda y, random: np.where(y == 1, LATE, 0),
     "1 at once, 0 after 1,000": lambda y, random: np.where(y == 1, 0, LATE),
     "0 at once, 1 never": lambda y, random: np.where(y == 1, NEVER, 0),

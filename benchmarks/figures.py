@@ -52,7 +52,7 @@ def flights():
     )  # fmt: skip
     return ErrorThroughTime.from_several(
         {"raw": stream.scores, "calibrated": done["calibrated"]}, stream.outcomes,
-        measure="ece", window=4000,
+        measure="ece", window=4000, times=stream.times.astype("datetime64[m]"),
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import httpx
 
-from benchmarks.hostile_sender import SETTINGS, Sender
+from benchmarks.hostile_sender import SETTINGS, Sender, fields_of
 from benchmarks.tables import table
 from calibrant.service.api.server import listen, server_of
 from calibrant.service.service import Service
@@ -57,10 +57,16 @@ class Watched:
 
     def fill(self, name, settings):
         """Make a stream with rows, some of them waiting."""
-        rows = [{"id": str(n), "score": n / 300, "at": 1.6e9 + n} for n in range(300)]
+        field, score, outcome = fields_of(name)
+        rows = [{"id": str(n), field: score, "at": 1.6e9 + n} for n in range(300)]
+        if field == "score":
+            rows = [row | {field: n / 300} for n, row in enumerate(rows)]
         for row in rows if settings.get("keyed") else ():
             row["key"] = f"shop {row['id'][-1]}"
-        known = [{"id": str(n), "outcome": n % 2, "at": 1.6e9 + 400} for n in range(200)]
+        known = [
+            {"id": str(n), "outcome": n % 2 if field == "score" else outcome, "at": 1.6e9 + 400}
+            for n in range(200)
+        ]
         url = f"http://127.0.0.1:{self.address[1]}/v1/streams/{name}"
         httpx.put(url, json=settings).raise_for_status()
         httpx.post(f"{url}/predictions", json=rows).raise_for_status()

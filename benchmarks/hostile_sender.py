@@ -1,12 +1,19 @@
 """Requests that are wrong in some way, or only look: bytes on a connection, made from a seed."""
 
 import base64
+import gzip
 import json
 import random
 
 SETTINGS = {"plain": {}, "timed": {"silence": 0, "after": "30d"}, "clocked": {"clock": "client"},
             "keyed": {"keyed": True},
-            "keyed-watched": {"keyed": True, "watch_keys": True, "hold": "30d"}}  # fmt: skip
+            "keyed-watched": {"keyed": True, "watch_keys": True, "hold": "30d"},
+            "acting": {"act": {"cost_of_acting": 1, "cost_of_missing": 4}},
+            "numbers": {"kind": "number", "levels": [0.1, 0.5, 0.9]},
+            "classes": {"kind": "classes", "classes": ["a", "b", "c"]}}  # fmt: skip
+#: Of kinds other than scores: the field that is predicted from, what it may hold, and an outcome.
+FIELDS = {"numbers": ("forecast", 0.5, 0.4), "classes": ("scores", [0.2, 0.3, 0.5], "a")}
+SCORE = ("score", 0.5, 1)
 PATHS = [f"/v1/streams/{name}/{kind}" for name in SETTINGS for kind in ("predictions", "outcomes")]
 VIEWS = ("", "/scorecard", "/reliability", "/map", "/episodes", "/pending", "/groups", "/history",
          "/keys", "/keys/4", "/keys/%00", "/miscalibrated_keys", "/events", "/export")  # fmt: skip
@@ -15,6 +22,14 @@ BAD = [
     None, True, [], {}, [[]], "", "NaN", "\0", "\ud800", "x" * 201, "x" * 50_000, -1, 1.0000001,
     1e308, -1e308, 10**400, -(10**30), 2**63, 2**64, -0.5, {"id": "a"}, ["a"], "0.5", "١",
 ]  # fmt: skip
+#: And values that further fields do not take.
+BAD_OF = {
+    "scores": [[], [0.2, 0.8], [0.2, 0.3, 0.6], [True, 0, 0], ["0.2", 0.3, 0.5], [None] * 3,
+               [10**400, 0, 0], [[0.2], 0.3, 0.5], [0.5] * 10_000, {"a": 1}, [-0.5, 0.5, 1]],
+    "quantiles": [[], [1], [1, 2], [3, 2, 1], [1, 2, 10**400], [1, None, 2], [0.1] * 200, 5, "a"],
+    "levels": [[], [0.5], [0, 0.5, 1], [0.9, 0.5, 0.1], [0.1, 0.5, 10**400], [True] * 3, {}],
+    "scale": [0, -1, 1e300, 10**400, "1", [1], True],
+}  # fmt: skip
 TRICKS = [
     "..", ".", "%2e%2e", "%00", "%2f", "s%2fpredictions", "..%2f..%2fetc%2fpasswd", "\\", "%5c..",
     "%ff%fe", "%u0000", "'; DROP TABLE streams; --", "{name}", "plain%20", "PLAIN", "plain;x=1",
@@ -57,9 +72,10 @@ class Sender:
     def row(self, path):
         """Return a good row for a path, of an id that nobody has."""
         row = {"id": f"hostile {self.random.getrandbits(60)}", "at": 1.7e9}
+        name, score, outcome = fields_of(path.split("/")[3])
         if path.endswith("outcomes"):
-            return row | {"outcome": 1}
-        return row | {"score": 0.5} | ({"key": "shop 4"} if "/keyed" in path else {})
+            return row | {"outcome": outcome}
+        return row | {name: score} | ({"key": "shop 4"} if "/keyed" in path else {})
 
     def posted(self, body, path=None, **headers):
         if not isinstance(body, bytes):
@@ -83,10 +99,14 @@ class Sender:
         """One field of one row of many is wrong: none of the rows may be done."""
         path = self.random.choice(PATHS)
         rows = [self.row(path) for _ in range(self.random.randrange(1, 20))]
-        field = "score" if path.endswith("predictions") else "outcome"
-        name = self.random.choice(("id", field, *({"key"} & rows[0].keys())))
-        bad = [each for each in BAD if not is_fine(name, each)]
-        self.random.choice(rows)[name] = self.random.choice(bad)
+        stream, names = path.split("/")[3], [name for name in rows[0] if name != "at"]
+        if "forecast" in names:
+            names += ["quantiles", "levels", "scale"]
+        name, row = self.random.choice(names), self.random.choice(rows)
+        bad = [each for each in BAD if not is_fine(name, each, stream)]
+        row[name] = self.random.choice(BAD_OF.get(name, bad))
+        if name == "levels":
+            row["quantiles"] = [1, 2, 3]
         return self.posted(rows, path)
 
     def make_wrong_field(self):
@@ -183,9 +203,13 @@ class Sender:
         name = self.random.choice(list(SETTINGS))
         setting = self.random.choice(
             ("kind", "seed", "silence", "after", "hold", "groups", "capacity", "tolerance", "every",
-             "clock", "keyed", "watch_keys", "no_such")
+             "clock", "keyed", "watch_keys", "act", "levels", "periods", "bounds", "classes",
+             "no_such")
         )  # fmt: skip
-        bad = self.random.choice(([], {}, "\0", -5, 10**400, "9" * 5000 + "d", 1e308, "é"))
+        bad = self.random.choice(
+            ([], {}, "\0", -5, 10**400, "9" * 5000 + "d", 1e308, "é", [10**400, 1], [[0.5]],
+             {"budget": 10**400}, {"costs": [[0, 1], [10**400, 0]]}, {"precision": "x"})
+        )  # fmt: skip
         return self.request("PUT", f"/v1/streams/{name}", json.dumps({setting: bad}).encode())
 
     def make_method(self):
@@ -215,6 +239,28 @@ class Sender:
             )
         )
 
+    def make_smuggled(self):
+        """A body in chunks that has a length too, or chunks that are none."""
+        path = self.random.choice(PATHS)
+        body = json.dumps(self.row(path)).encode()
+        chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        size, broken = str(len(body)), self.random.choice((b"-1\r\n", b"zz\r\n", b"1;\0\r\n"))
+        return self.random.choice(
+            (
+                self.posted(body, path, transfer_encoding="chunked"),
+                self.posted(chunks, path, transfer_encoding="chunked", content_length=size),
+                self.posted(chunks, path, transfer_encoding="chunked", content_length="4"),
+                self.posted(broken + chunks, path, transfer_encoding="chunked"),
+            )
+        )
+
+    def make_encoded(self):
+        path = self.random.choice(PATHS)
+        body = json.dumps(self.row(path)).encode()
+        coding = self.random.choice(("gzip", "br", "deflate", "x" * 5000, "identity, gzip"))
+        body = self.random.choice((body, gzip.compress(body), gzip.compress(bytes(10**7))))
+        return self.posted(body, path, content_encoding=coding)
+
     def make_cut_off(self):
         """The body ends before its length: there may be no answer at all."""
         path = self.random.choice(PATHS)
@@ -222,9 +268,17 @@ class Sender:
         return self.posted(body, path, content_length=str(len(body) + 10))
 
 
-def is_fine(name, value):
+def fields_of(stream):
+    """Return the field that is predicted from, what it may hold, and an outcome."""
+    return FIELDS.get(stream, SCORE)
+
+
+def is_fine(name, value, stream):
     """Whether a field takes a value that others do not."""
-    if name == "outcome" and value is True:
+    if stream == "numbers" and name in ("forecast", "outcome"):
+        is_number = type(value) in (int, float) and abs(value) <= 10**250
+        return is_number or (value is None and name == "forecast")
+    if name == "outcome" and value is True and stream != "classes":
         return True
     is_text = isinstance(value, str) and value not in ("", "\0", "\ud800") and len(value) <= 200
     is_integer = type(value) is int and abs(value) <= 2**53

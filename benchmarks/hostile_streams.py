@@ -1,47 +1,28 @@
-"""Hostile streams: what each public class suffers from each opponent, in Cal2.
+"""Hostile streams: what the safe stage, and each class that ends with it, suffers from opponents.
 
 Opponents see the distribution of every round and the grid, not the draw. Against a recalibrator
 they choose the scores as well, against the safe stage by itself the means. The docs quote the worst
-of all of them.
+of all of them in Cal2. Zoom and the paper's algorithms are in `hostile_paper`.
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
 from benchmarks.attack_safe import POLICIES, Game, Whole
 from benchmarks.evolve import against_scores
+from benchmarks.hostile_paper import OPPONENTS, fresher
 from benchmarks.tables import table
-from calibrant import EventForecaster, Recalibrator, Zoom
+from calibrant import EventForecaster
 from calibrant._kernels.scores.safe import SafeKernel
-from calibrant.forecasters.rivals import FosterHart
 from calibrant.measures import cal2
-from calibrant.streams import Chaser, Contrarian, Drag, Greedy, Learned, March, play
+from calibrant.streams import Drag, Learned, play
 
 TITLE = "Hostile streams"
-HORIZONS = {10**4: 10, 10**5: 10, 10**6: 3}  # with the number of seeds
-# Where rounds are played in Python, games are fewer, and the longest only for some opponents.
-SLOW = {10**4: 5, 10**5: 3}
-LONGEST = {10**4: 10, 10**5: 10, 10**6: 1}
-STRONGEST = {"Drag": LONGEST, "Learned": LONGEST, "Centre": {10**4: 10, 10**5: 10}}
+SEEDS = {10**4: 10, 10**5: 10, 10**6: 10}  # by horizon
+IN_PYTHON = {10**4: 10, 10**5: 10, 10**6: 3}  # of games whose rounds are played in Python
 FIRST_SEED = 50
-
-FORECASTERS = {
-    "EventForecaster": lambda horizon, seed: EventForecaster(seed=seed),
-    "Zoom": lambda horizon, seed: Zoom(seed=seed),
-    "FosterHart, told the horizon": lambda horizon, seed: FosterHart.for_horizon(
-        horizon, seed=seed
-    ),
-}
-OPPONENTS = {
-    "Contrarian": lambda horizon, seed: Contrarian(),
-    "Greedy, l2": lambda horizon, seed: Greedy("l2"),
-    "Chaser": lambda horizon, seed: Chaser(seed=seed),
-    "March": lambda horizon, seed: March(horizon),
-    "Drag": lambda horizon, seed: Drag(horizon),
-    "Drag, 3 sweeps": lambda horizon, seed: Drag(horizon, sweeps=3.0),
-    "Learned": lambda horizon, seed: Learned(horizon),
-}
 
 
 class Centre:
@@ -139,6 +120,21 @@ def centred(stage, rounds, seed):
     return predictions, outcomes
 
 
+def aimed(opponent, rounds, seed):
+    """The same of an opponent that aims at scores, which are the means of a stage by itself."""
+    stage, draws = SafeKernel(), np.random.default_rng(seed).random(rounds)
+    predictions, outcomes = np.empty(rounds), np.empty(rounds)
+    for t in range(rounds):
+        mean = min(max(opponent.aim(), 1e-9), 1 - 1e-9)
+        lo, hi, share = stage.place(mean)
+        points, weights = ([lo], [1.0]) if lo == hi else ([lo, hi], [share, 1 - share])
+        outcomes[t] = outcome = opponent.answer(np.array(points), np.array(weights))
+        predictions[t] = p = lo if draws[t] < share else hi
+        stage.learn(mean, p, outcome)
+        opponent.observe(p, outcome)
+    return predictions, outcomes
+
+
 def error_of(games):
     """Return the mean Cal2 of games, and the worst."""
     errors = [cal2(predictions, outcomes) for predictions, outcomes in games]
@@ -149,15 +145,23 @@ def seeds(count):
     return range(FIRST_SEED, FIRST_SEED + count)
 
 
+#: Those that choose scores too, for so many rounds.
+AIMING = {
+    "Drag": Drag,
+    "Drag, 3 sweeps": partial(Drag, sweeps=3.0),
+    "Drag, fresher": fresher,
+    "Learned, of scores": partial(Learned, against="scores"),
+    "Learned, of Zoom": partial(Learned, against="zoom"),
+}
+
+
 def scores_games():
     """Return games against a whole recalibrator, by opponent: the rounds, and a seed."""
     found = {
-        "Drag": lambda rounds, seed: against_scores(Drag(rounds), seed, rounds),
-        "Learned": lambda rounds, seed: against_scores(
-            Learned(rounds, against="scores"), seed, rounds
-        ),
-        "Centre": lambda rounds, seed: centred(Whole(seed), rounds, seed),
+        name: lambda rounds, seed, hire=hire: against_scores(hire(rounds), seed, rounds)
+        for name, hire in AIMING.items()
     }
+    found["Centre"] = lambda rounds, seed: centred(Whole(seed), rounds, seed)
     for name in ("random means, greedy", "swept means, swept outcomes", "march, then greedy"):
         found[name] = lambda rounds, seed, policy=POLICIES[name]: Game(
             Whole(seed), rounds, seed
@@ -167,7 +171,11 @@ def scores_games():
 
 def stage_games():
     """The same against the safe stage by itself."""
-    found = {"Centre": lambda rounds, seed: centred(SafeKernel(), rounds, seed)}
+    found = {
+        name: lambda rounds, seed, hire=hire: aimed(hire(rounds), rounds, seed)
+        for name, hire in AIMING.items()
+    }
+    found["Centre"] = lambda rounds, seed: centred(SafeKernel(), rounds, seed)
     for name in ("random means, greedy", "march, then greedy"):
         found[name] = lambda rounds, seed, policy=POLICIES[name]: Game(
             SafeKernel(), rounds, seed
@@ -175,34 +183,34 @@ def stage_games():
     return found
 
 
+def measured(title, games, counts, progress):
+    """Return the table of games, by opponent: the rounds, and a seed; so many by horizon."""
+    rows = []
+    for opponent, game in games.items():
+        row = [opponent]
+        for horizon, count in counts.items():
+            progress(f"hostile streams: {title}, {opponent}, {horizon:,}")
+            row.append(error_of(game(horizon, seed) for seed in seeds(count)))
+        rows.append(row)
+    head = [f"{horizon:,}, {count} seeds" for horizon, count in counts.items()]
+    return table(f"{title}: Cal2 on average, and at the worst", ["opponent", *head], rows)
+
+
+def events_games():
+    """Return games against a forecaster of events, by opponent."""
+
+    def game(hire):
+        def played(rounds, seed):
+            found = play(EventForecaster(seed=seed), hire(rounds, seed), rounds)
+            return found.predictions, found.outcomes
+
+        return played
+
+    return {opponent: game(hire) for opponent, hire in OPPONENTS.items()}
+
+
 def tables(progress):
     """Return the tables of this module, one after the other."""
-    head = [f"{horizon:,}" for horizon in HORIZONS]
-    for name, make in FORECASTERS.items():
-        rows = []
-        for opponent, hire in OPPONENTS.items():
-            row = [opponent]
-            for horizon, count in HORIZONS.items():
-                progress(f"hostile streams: {name}, {opponent}, {horizon:,}")
-                played = [
-                    play(make(horizon, seed), hire(horizon, seed), horizon) for seed in seeds(count)
-                ]
-                row.append(error_of((game.predictions, game.outcomes) for game in played))
-            rows.append(row)
-        yield table(f"{name}: Cal2 in the mean, and at the worst", ["opponent", *head], rows)
-    for title, games in (
-        (f"{Recalibrator.__name__}, scores chosen", scores_games()),
-        ("The safe stage by itself, means chosen", stage_games()),
-    ):
-        rows = []
-        for opponent, game in games.items():
-            row = [opponent]
-            counts = STRONGEST.get(opponent, SLOW)
-            for horizon in HORIZONS:
-                if horizon not in counts:
-                    row.append("-")
-                    continue
-                progress(f"hostile streams: {title}, {opponent}, {horizon:,}")
-                row.append(error_of(game(horizon, seed) for seed in seeds(counts[horizon])))
-            rows.append(row)
-        yield table(f"{title}: Cal2 in the mean, and at the worst", ["opponent", *head], rows)
+    yield measured("EventForecaster", events_games(), SEEDS, progress)
+    yield measured("Recalibrator, scores chosen", scores_games(), IN_PYTHON, progress)
+    yield measured("The safe stage by itself, means chosen", stage_games(), IN_PYTHON, progress)

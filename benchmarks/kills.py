@@ -38,10 +38,11 @@ class NoAnswerError(Exception):
     """Nobody answers any more."""
 
 
-def siege(store, servers, kills, seed=0, progress=lambda _: None, owners=None):
+def siege(store, servers, kills, seed=0, progress=lambda _: None, owners=None, strike=None):
     """Kill servers on one store while clients write; return what came of it.
 
-    `owners` says the address of the server that owns each stream, if there are several.
+    `owners` says the address of the server that owns each stream, if there are several. `strike`
+    does something else than to kill one.
     """
     chance, world, began = random.Random(seed), World(), time.monotonic()
     clients = [Client(number, world, [each.url for each in servers], seed)
@@ -55,7 +56,7 @@ def siege(store, servers, kills, seed=0, progress=lambda _: None, owners=None):
             client.start()
         wait_for_answer(world, time.monotonic())
         for done in range(1, kills + 1):
-            gaps += kill_one(chance, world, servers, owners)
+            gaps += (strike or kill_one)(chance, world, servers, owners)
             progress(f"kill {done} of {kills}, {world.answers:,} rows answered")
         wait_for_answer(world, time.monotonic())
     except NoAnswerError as error:
@@ -95,6 +96,21 @@ def kill_one(chance, world, servers, owners):
     if is_early or not lost:
         return []
     return [wait_for_answer(world, down, lost) - killed]
+
+
+def cut_connections(chance, world, servers, _):
+    """End connections to the database: most of them at once, in the middle of whatever they do."""
+    import psycopg  # noqa: PLC0415 - an extra of its own
+
+    wait_for_answer(world, time.monotonic())
+    time.sleep(chance.uniform(0.0, LIFE))
+    with psycopg.connect(servers[0].store, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+            "AND backend_type = 'client backend' AND random() < 0.8"
+        )
+    cut = time.monotonic()
+    return [wait_for_answer(world, cut) - cut]
 
 
 def wait_for_answer(world, since, streams=STREAMS):
@@ -137,15 +153,15 @@ def siege_sqlite(kills, seed=0, fault=None, progress=lambda _: None):
         return siege(store, [Server(store, free_port(), folder, fault)], kills, seed, progress)
 
 
-def siege_postgresql(kills, seed=0, processes=3, progress=lambda _: None):
-    """Kill servers on a PostgreSQL store, which share the streams."""
+def siege_postgresql(kills, seed=0, processes=3, progress=lambda _: None, strike=None):
+    """Kill servers on a PostgreSQL store, which share the streams; or strike in another way."""
     with tempfile.TemporaryDirectory() as folder, database() as store:
         servers = [Server(store, free_port(), folder) for _ in range(processes)]
         reader = PostgresStore(store)
         try:
             return siege(
                 store, servers, kills, seed, progress,
-                lambda: {each.name: each.url for each in reader.held()},
+                lambda: {each.name: each.url for each in reader.held()}, strike,
             )  # fmt: skip
         finally:
             reader.close()

@@ -79,9 +79,9 @@ class Server:
     _context.set_forkserver_preload([__name__])
 
     def __init__(self, store, port, folder, fault=None):
-        self.port, self.fault = port, fault
+        self.store, self.port, self.fault = str(store), port, fault
         self.said = Path(folder) / f"said-{port}.txt"
-        self._arguments = ["--store", str(store), "--port", str(port)]
+        self._arguments = ["--store", self.store, "--port", str(port)]
         self._process = None
 
     @property

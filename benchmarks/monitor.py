@@ -59,7 +59,7 @@ def in_groups(random):
 
 
 def late(random):
-    """Outcomes wait 500 rounds in the mean, whatever they are, and are watched as they come."""
+    """Outcomes wait 500 rounds on average, whatever they are, and are watched as they come."""
     p = random.beta(2, 4, ROUNDS)
     y = outcomes(random, p)
     order = np.argsort(np.arange(ROUNDS) + random.exponential(500, ROUNDS))
@@ -266,9 +266,9 @@ def cost(progress):
     steps = list(zip(p.tolist()[:20_000], y.tolist()[:20_000], strict=True))
 
     def timed(play, rounds):
-        start = time.perf_counter_ns()
+        start = time.process_time_ns()
         play()
-        return (time.perf_counter_ns() - start) / rounds
+        return (time.process_time_ns() - start) / rounds
 
     def run():
         return timed(lambda: Monitor(EVERY, tolerance=0.0).run(p, y), len(p))

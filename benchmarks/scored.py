@@ -67,7 +67,7 @@ def weather(random, rounds, memory, spread):
 
 
 def regimes(random, rounds, length, spread):
-    """A level that is redrawn at random times, `length` rounds apart in the mean."""
+    """A level that is redrawn at random times, `length` rounds apart on average."""
     number = np.cumsum(random.random(rounds) < 1 / length)
     return random.normal(0, spread, number[-1] + 1)[number]
 

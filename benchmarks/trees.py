@@ -1,7 +1,7 @@
 """Opponents that are decision trees over what they see: a family to search for the worst.
 
 A tree is a leaf, or a tuple (feature, threshold, tree below, tree above). It sees the distribution
-of this round and what happened before, not the draw; the leaf it comes to says what it does:
+of this round and all before, not the draw; the leaf it comes to says what it does:
 
 - zero, one: that outcome;
 - expected: outcomes with the mean of the distribution, dithered;

@@ -1,4 +1,4 @@
-"""Keys that are off: how often a calibrated one is named, how soon one that is off, and the cost.
+"""Miscalibrated keys: how soon they are named, how often a calibrated one is, and the cost.
 
 False names and delays are those of keys alone, played many runs at a time in one array; finding
 and cost are of whole fleets.
@@ -13,7 +13,7 @@ from benchmarks.tables import table
 from calibrant import Fleet
 from calibrant._kernels.watch.key_evidence import WEIGHT, KeyEvidence
 
-TITLE = "Keys that are off"
+TITLE = "Miscalibrated keys"
 DELAYS = "Outcomes of a key from the first bad one until it is named"
 IN_DOCS = {"docs/monitor.md": [DELAYS]}
 EVERY = 1e6
@@ -63,7 +63,7 @@ def delay(tolerance, bias):
 
 
 def finding(bias, each):
-    """Return in how many fleets of 300 keys the only one that is off is named, and others are."""
+    """Return in how many fleets of 300 keys the only miscalibrated one is named, and others are."""
     found, others = 0, 0
     for seed in range(FLEETS):
         random = np.random.default_rng(seed)
@@ -116,8 +116,8 @@ def tables(say):
     rows = []
     for bias, each in ((0.2, 150), (0.2, 300), (0.1, 600), (0.1, 1_500)):
         say(f"finding a bias of {bias}")
-        rows.append([f"off by {bias:g}, {each:,} outcomes a key", *finding(bias, each)])
-    title = f"Of {FLEETS} fleets of 300 keys, in how many the one that is off is named"
+        rows.append([f"bias {bias:g}, {each:,} outcomes a key", *finding(bias, each)])
+    title = f"Of {FLEETS} fleets of 300 keys, in how many the miscalibrated one is named"
     yield table(title, ["key", "fleets", "other keys named"], rows)
     say("cost")
     yield table(

@@ -1,0 +1,311 @@
+"""Speed and error against another version.
+
+``python -m benchmarks before --python OTHER/bin/python``: the other Python has an older calibrant
+installed. For speed, both versions play the same work in turns, each turn in a process of its own,
+so that what else the machine does meets both alike. The ratio is that of the medians of processor
+time; its interval resamples the turns. For error (``--errors``), both play the same streams with
+the same seeds.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import delay, silence
+from benchmarks.machine import describe
+from benchmarks.scored import KINDS, scored
+from benchmarks.tables import table
+from calibrant import EventForecaster, Fleet, Monitor, Recalibrator, Zoom, streams
+from calibrant.measures import brier, cal2
+from recalibrate.cases import played_late
+
+TITLE = "Speed against another version"
+TURNS = 15
+RESAMPLES = 2_000
+ROWS = 200_000
+#: Seeds for which both versions play each stream, and fewer where a stream is long or late.
+SEEDS, FEWER = range(100, 110), range(100, 103)
+LATE_FLIGHTS = 80_000
+EVENTS = (
+    streams.iid, streams.markov, streams.hidden_markov, streams.cycle, streams.runs,
+    streams.regimes,
+)  # fmt: skip
+ROOT = Path(__file__).parents[1]
+#: The other Python plays the cases of this file.
+HERE = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
+
+
+def flights(rows):
+    """Return so many scores and outcomes: the flights, again and again."""
+    stream = streams.load("nycflights")
+    return (
+        np.resize(np.asarray(each, dtype=np.float64), rows)
+        for each in (stream.scores, stream.outcomes)
+    )
+
+
+def one_by_one():
+    """Predict and learn rows without ids."""
+    scores, outcomes = (each.tolist() for each in flights(ROWS))
+    recalibrator = Recalibrator()
+    predict, update = recalibrator.predict, recalibrator.update
+    begun = time.process_time()
+    for score, outcome in zip(scores, outcomes, strict=True):
+        predict(score)
+        update(outcome)
+    return time.process_time() - begun
+
+
+def by_id(late=0):
+    """Predict and learn rows by id, each outcome so many rows late."""
+    scores, outcomes = (each.tolist() for each in flights(ROWS))
+    recalibrator = Recalibrator()
+    predict, update = recalibrator.predict, recalibrator.update
+    begun = time.process_time()
+    for row, score in enumerate(scores):
+        predict(score, id=row)
+        if row >= late:
+            update(outcomes[row - late], id=row - late)
+    return time.process_time() - begun
+
+
+def in_batches(size):
+    """Predict and learn batches by id."""
+    scores, outcomes = flights(ROWS)
+    recalibrator, ids = Recalibrator(), list(range(ROWS))
+    begun = time.process_time()
+    for at in range(0, ROWS, size):
+        batch = slice(at, at + size)
+        recalibrator.predict_many(scores[batch], ids=ids[batch])
+        recalibrator.update_many(outcomes[batch], ids=ids[batch])
+    return time.process_time() - begun
+
+
+def timed(play, *columns):
+    """Return the seconds that one call takes."""
+    begun = time.process_time()
+    play(*columns)
+    return time.process_time() - begun
+
+
+def run():
+    """Play rows in one call."""
+    return timed(Recalibrator().run, *flights(1_000_000))
+
+
+def fleet_run():
+    """Play rows of 10,000 keys in one call."""
+    scores, outcomes = flights(1_000_000)
+    keys = np.random.default_rng(0).integers(0, 10_000, len(scores))
+    return timed(Fleet().run, keys, scores, outcomes)
+
+
+def events_run():
+    """Forecast a stream of events in one call."""
+    _, outcomes = flights(1_000_000)
+    return timed(EventForecaster().run, outcomes)
+
+
+def zoom():
+    """Play Zoom in one call."""
+    _, outcomes = flights(4_000_000)
+    return timed(Zoom().run, outcomes)
+
+
+def watched(calibrated):
+    """Watch predictions and outcomes in one call; the flights' raw scores soon open an episode."""
+    scores, outcomes = flights(1_000_000)
+    if calibrated:
+        outcomes = (np.random.default_rng(0).random(len(scores)) < scores).astype(np.float64)
+    return timed(Monitor().run, scores, outcomes)
+
+
+CASES = {
+    "predict + update": one_by_one,
+    "by id": by_id,
+    "by id, 100 late": lambda: by_id(100),
+    "batches of 10 ids": lambda: in_batches(10),
+    "batches of 1,000 ids": lambda: in_batches(1000),
+    "batches of 10,000 ids": lambda: in_batches(10_000),
+    "batches of 30,000 ids": lambda: in_batches(30_000),
+    "run": run,
+    "Fleet.run, 10,000 keys": fleet_run,
+    "EventForecaster.run": events_run,
+    "Zoom.run": zoom,
+    "Monitor.run, calibrated": lambda: watched(True),
+    "Monitor.run, in an episode": lambda: watched(False),
+}
+
+
+def made_scores(rounds, seeds):
+    """Yield the errors on each kind of made scores, outcomes at once."""
+    for kind in KINDS:
+        made = [scored(kind, rounds, seed) for seed in seeds]
+        yield (
+            kind,
+            [
+                (Recalibrator(seed=seed).run(each.scores, each.outcomes), each.outcomes)
+                for seed, each in zip(seeds, made, strict=True)
+            ],
+        )
+
+
+def real_scores():
+    """Yield the errors on the scores that come with calibrant, outcomes at once."""
+    for name in streams.names():
+        stream = streams.load(name)
+        if stream.scores is not None:
+            yield (
+                name,
+                [
+                    (Recalibrator(seed=seed).run(stream.scores, stream.outcomes), stream.outcomes)
+                    for seed in SEEDS
+                ],
+            )
+
+
+def event_streams():
+    """Yield the errors on streams of events, made and real."""
+    for make in EVENTS:
+        made = [(seed, make(20_000, seed=seed).outcomes) for seed in SEEDS]
+        yield make.__name__, [(EventForecaster(seed=seed).run(each), each) for seed, each in made]
+    for name in streams.names():
+        outcomes = streams.load(name).outcomes
+        yield name, [(EventForecaster(seed=seed).run(outcomes), outcomes) for seed in SEEDS]
+
+
+def late_outcomes():
+    """Yield the errors where outcomes are late: flights, and made scores."""
+    flights = streams.load("nycflights")
+    cases = {
+        "flights": [(flights.scores[:LATE_FLIGHTS], flights.outcomes[:LATE_FLIGHTS])] * len(FEWER)
+    }
+    for kind in delay.MADE:
+        cases[kind] = [scored(kind, 20_000, seed)[:2] for seed in FEWER]
+    for name, played in cases.items():
+        for how, delays in delay.DELAYS.items():
+            yield f"{name}, {how}", [
+                (
+                    played_late(
+                        Recalibrator(seed=seed, capacity=len(scores)), scores, outcomes,
+                        delays(outcomes, np.random.default_rng(seed)),
+                    ),
+                    outcomes,
+                )
+                for seed, (scores, outcomes) in zip(FEWER, played, strict=True)
+            ]  # fmt: skip
+
+
+def waiting_flights():
+    """Yield the errors on all flights, with deadlines and as they land."""
+    flights = streams.load("nycflights")
+    made, landed, due = (
+        silence.minutes(texts)
+        for texts in (flights.times, flights.columns["landed"], flights.columns["due"])
+    )
+    rows = flights.scores, flights.outcomes, made, landed
+    for name, options, deadlines in (
+        ("when landed", {}, None),
+        ("when landed; silence until due means late", {"silence": 1}, due),
+    ):
+        yield (
+            name,
+            [
+                (
+                    silence.play(
+                        Recalibrator(seed=seed, capacity=len(made), **options), *rows, deadlines
+                    ),
+                    flights.outcomes,
+                )
+                for seed in FEWER
+            ],
+        )
+
+
+ERRORS = {
+    "made scores, 10,000 rounds": lambda: made_scores(10_000, SEEDS),
+    "made scores, 100,000 rounds": lambda: made_scores(100_000, FEWER),
+    "real scores": real_scores,
+    "events": event_streams,
+    "late outcomes": late_outcomes,
+    "flights as they land": waiting_flights,
+}
+
+
+def means(runs):
+    """Return the mean Brier score and the mean Cal2 of some runs."""
+    return [float(np.mean([measure(*run) for run in runs])) for measure in (brier, cal2)]
+
+
+def played(python, case):
+    """Return what a case gives, played by a Python: seconds, or the errors on each stream."""
+    command = [python, "-m", "benchmarks.before", case]
+    asked = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=HERE)
+    return json.loads(asked.stdout)
+
+
+def error_table(python, case):
+    """Return the table of both versions' errors on the streams of a case."""
+    here, there = (played(each, case) for each in (sys.executable, python))
+    rows = [
+        (
+            name, f"{here[name][0]:.5f}", f"{there[name][0]:.5f}",
+            f"{here[name][0] - there[name][0]:+.6f}",
+            f"{here[name][1]:.0f}", f"{there[name][1]:.0f}",
+        )
+        for name in here
+    ]  # fmt: skip
+    head = ("stream", "Brier here", "Brier there", "difference", "Cal2 here", "Cal2 there")
+    return table(f"Error against another version: {case}", head, rows)
+
+
+def compared(python, case, turns):
+    """Return the ratio of the medians, its 95 % interval, and both medians."""
+    both = (sys.executable, python)
+    times = np.array([[played(each, case) for each in both] for _ in range(turns)])
+    drawn = np.random.default_rng(0).integers(turns, size=(RESAMPLES, turns))
+    here, before = np.median(times, axis=0)
+    medians = np.median(times[drawn], axis=1)
+    low, high = np.quantile(medians[:, 0] / medians[:, 1], (0.025, 0.975))
+    return here / before, low, high, here, before
+
+
+def main(arguments):
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks before", description=__doc__)
+    parser.add_argument("--python", required=True, help="a Python with the other version")
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--errors", action="store_true", help="compare errors, not speed")
+    parser.add_argument(
+        "--only", choices=[*CASES, *ERRORS], action="append", help="some of the cases"
+    )
+    chosen = parser.parse_args(arguments)
+    if chosen.errors:
+        print(f"Measured on {describe()}.\n")
+        for case in chosen.only or ERRORS:
+            print(error_table(chosen.python, case), flush=True)
+        return
+    rows = []
+    for case in chosen.only or CASES:
+        ratio, low, high, here, before = compared(chosen.python, case, chosen.turns)
+        rows.append(
+            (case, f"{ratio:.3f}", f"{low:.3f} to {high:.3f}", f"{here:.3f}", f"{before:.3f}")
+        )
+        print(rows[-1], file=sys.stderr, flush=True)
+    print(f"Measured on {describe()}, {chosen.turns} turns.\n")
+    head = ("case", "ratio", "95 %", "seconds here", "seconds there")
+    print(table(TITLE, head, rows))
+
+
+if __name__ == "__main__":
+    asked = sys.argv[1]
+    if asked in CASES:
+        print(json.dumps(CASES[asked]()))
+    else:
+        print(json.dumps({name: means(runs) for name, runs in ERRORS[asked]()}))
