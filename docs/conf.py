@@ -38,7 +38,7 @@ mathjax = Path(package.origin).parent / "static" / "mathjax" / "tex-svg.js"
 mathjax_path = mathjax.name
 
 html_theme = "furo"
-html_title = "calibrant"
+html_title = f"calibrant {release}"
 html_static_path = ["_static", str(mathjax)]
 html_css_files = ["site.css"]
 # The search and the page of every public name do for an index.

@@ -20,11 +20,15 @@ MODULES = {
     "calibrant.certificates": "What error a world explains",
     "calibrant.recalibrate": "A model's scores, recalibrated",
     "calibrant.fleet": "The same for a million keys",
+    "calibrant.monitor": "Is it still calibrated",
     "calibrant.decide": "Act or not",
+    "calibrant.rounds": "The life of a round",
+    "calibrant.checks": "Whether the question is right",
     "calibrant.tables": "Rows in and out",
     "calibrant.streams": "Where outcomes come from",
     "calibrant.report": "What was measured, as one page",
     "calibrant.report.figures": "What was measured, as figures",
+    "calibrant.service": "Clients of the service",
     "calibrant.integrations.river": "Inside river",
     "calibrant.integrations.sklearn": "Inside scikit-learn",
     "calibrant.integrations.spark": "Inside Spark",
@@ -35,21 +39,13 @@ MODULES = {
 }
 
 # Classes of others, whose members are described elsewhere and refer to pages that are not here.
-STRANGERS = "tuple, Exception, Base, ClassifierMixin, RegressorMixin"
+STRANGERS = "tuple, float, Exception, BaseException, Base, ClassifierMixin, RegressorMixin"
 
 
 def public_names(module: str) -> dict[str, object]:
-    """Return the classes, functions and tables that a module exports, by name."""
+    """Return what a module lists in `__all__`, by name."""
     imported = importlib.import_module(module)
-    namespace = vars(imported)
-    names = namespace.get("__all__") or [
-        name
-        for name, value in namespace.items()
-        if not name.startswith("_")
-        and (inspect.isclass(value) or inspect.isfunction(value))
-        and value.__module__.startswith("calibrant.")
-    ]
-    return {name: getattr(imported, name) for name in sorted(names)}
+    return {name: getattr(imported, name) for name in sorted(imported.__all__)}
 
 
 def missing_docs() -> list[str]:
@@ -83,7 +79,8 @@ def entry(path: str, value: object, *, again: bool) -> list[str]:
     if inspect.isclass(value):
         members = ["   :members:", f"   :inherited-members: {STRANGERS}"]
         # What scikit-learn puts in each class.
-        members += ["   :exclude-members: set_score_request, get_metadata_routing"]
+        requests = "set_fit_request, set_partial_fit_request, set_score_request"
+        members += [f"   :exclude-members: {requests}, get_metadata_routing"]
         return [f".. autoclass:: {path}", *index, *members, ""]
     if inspect.isfunction(value):
         return [f".. autofunction:: {path}", *index, ""]
