@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
-# Build the image from dist/image with buildah, which needs no daemon, and save it to dist/calibrant.tar.
-#   BASE=IMAGE  the base: one that buildah can pull, such as docker.io/library/python:3.11-slim.
+# Build the image from the wheels in dist/image with buildah, which needs no daemon, and save it to
+# dist/calibrant.tar:
+#   bash packaging/build_image.sh [FOLDER]   where dist is, by default this repository
+#   BASE=IMAGE     the base: one that buildah can pull, such as docker.io/library/python:3.11-slim
+#   EXTRAS=A,B     the extras, by default those of the Dockerfile
 # Without BASE, a Debian with the Python that the wheels are for is made by mmdebstrap, from Debian's
 # packages alone.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+here=$(cd "$(dirname "$0")/.." && pwd)
+cd "${1:-$here}"
 store=(--storage-driver vfs)
-version=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+version=$("$here/.venv/bin/python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 if [ -z "${BASE:-}" ]; then
   declare -A suites=([3.11]=bookworm [3.13]=trixie)
   suite=${suites[$version]:-}
@@ -25,7 +29,8 @@ if [ -z "${BASE:-}" ]; then
     rm -f "$root" "$root.tar"
   fi
 fi
-buildah "${store[@]}" bud --isolation chroot --build-arg "BASE=$BASE" --format docker --tag calibrant .
+buildah "${store[@]}" bud --isolation chroot --build-arg "BASE=$BASE" ${EXTRAS:+--build-arg "EXTRAS=$EXTRAS"} \
+  --format docker --file "$here/Dockerfile" --tag calibrant .
 rm -f dist/calibrant.tar
 buildah "${store[@]}" push calibrant docker-archive:dist/calibrant.tar:calibrant:latest
 ls -l dist/calibrant.tar

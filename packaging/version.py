@@ -4,5 +4,13 @@
 import re
 from pathlib import Path
 
-package = Path(__file__).parents[1] / "src" / "calibrant" / "__init__.py"
-print(re.search(r'^__version__ = "(.+)"$', package.read_text(), re.MULTILINE)[1])
+PACKAGE = Path(__file__).parents[1] / "src" / "calibrant" / "__init__.py"
+
+
+def version() -> str:
+    """Return the version, without importing what may not be compiled yet."""
+    return re.search(r'^__version__ = "(.+)"$', PACKAGE.read_text(), re.MULTILINE)[1]
+
+
+if __name__ == "__main__":
+    print(version())
