@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -63,6 +65,45 @@ def test_sigint_is_held_until_all_that_belongs_together_is_done():
         done.append("too late")
     assert done == [True, True]
     assert not is_held()
+
+
+BEFORE_OR_AFTER = """
+import signal, time
+{before}
+from calibrant._kernels.interrupts import uninterrupted
+with uninterrupted:
+    pass
+{after}
+for restored in (False, True):
+    if restored:
+        signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
+    time.sleep(0.02)
+    done = []
+    try:
+        with uninterrupted:
+            signal.raise_signal(signal.SIGINT)
+            done.append("held")
+        done.append("too late")
+    except KeyboardInterrupt:
+        done.append("raised")
+    assert done == ["held", "raised"], done
+    done = []
+    try:
+        signal.raise_signal(signal.SIGINT)
+        done.append("too late")
+    except KeyboardInterrupt:
+        done.append("raised")
+    assert done == ["raised"], done
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no sigaction")
+@pytest.mark.parametrize("imported", [("import polars", ""), ("", "import polars"), ("", "")])
+def test_handlers_of_other_libraries_do_not_matter(imported):
+    # polars places a handler of its own in front of Python's when it is imported
+    before, after = imported
+    code = BEFORE_OR_AFTER.format(before=before, after=after)
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no sigaction")

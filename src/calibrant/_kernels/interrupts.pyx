@@ -6,10 +6,12 @@ Python), Ctrl-C could fall between them. So `hold` lets SIGINT only be noted, an
 was noted: the call is then whole, and interrupted after that. What takes long does not hold signals:
 it looks for them where it can go back (`all_or_nothing`).
 
-SIGINT is noted by a handler that stands before that of Python and calls it, unless signals are held:
-to change handlers in each step would cost as much as the step. Whoever sets another one by
-`signal.signal` puts that of Python in its place; so `hold` looks after it, a few hundred times a
-second at most. A handler that is not of Python is left alone.
+SIGINT is noted by a handler that is called first and passes the signal on, unless signals are held:
+to change handlers in each step would cost as much as the step. It is placed in front of the handler
+that it finds at first: Python's, or one that another library (polars) placed in front of Python's.
+`signal.signal` puts Python's back in its place; so `hold` checks, a few hundred times a second at
+most. A handler that another library places later is left alone: it calls ours, or is there for a
+moment only.
 
 Only the main thread runs handlers of signals, so it alone holds them. Windows has no `sigaction`:
 there a call with groups or monitors can still be interrupted in between.
@@ -26,24 +28,28 @@ cdef extern from *:
     #ifdef _WIN32
     static volatile int signals_held = 0, signals_came = 0;
     static int signals_look(void) { return 0; }
-    static void signals_stand_before(void) {}
+    static void signals_place(void) {}
     static void signals_raise(void) {}
     #else
     #include <signal.h>
     #include <time.h>
     static volatile sig_atomic_t signals_held = 0, signals_came = 0;
+    static struct sigaction signals_next; /* the handler that signals are passed on to */
     static void (*signals_python)(int) = NULL;
+    static int signals_placed = 0;
     static time_t signals_second = -1;
     static long signals_tick = -1;
 
-    static void signals_note(int number) {
+    static void signals_handle(int number, siginfo_t *info, void *context) {
         if (signals_held)
             signals_came = 1;
+        else if (signals_next.sa_flags & SA_SIGINFO)
+            signals_next.sa_sigaction(number, info, context);
         else
-            signals_python(number);
+            signals_next.sa_handler(number);
     }
 
-    /* Whether it is time to look whose handler there is. */
+    /* Whether it is time to check the handler. */
     static int signals_look(void) {
         struct timespec now;
     #ifdef CLOCK_MONOTONIC_COARSE
@@ -59,16 +65,24 @@ cdef extern from *:
         return 1;
     }
 
-    /* The handler of Python is that which it is the first time. */
-    static void signals_stand_before(void) {
+    /* Python's handler takes nothing but the number; it is the first such handler. */
+    static void signals_place(void) {
         struct sigaction now;
-        if (sigaction(SIGINT, NULL, &now) != 0 || now.sa_flags & SA_SIGINFO
-                || now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN
-                || now.sa_handler == signals_note
-                || (signals_python != NULL && now.sa_handler != signals_python))
+        if (sigaction(SIGINT, NULL, &now) != 0)
             return;
-        signals_python = now.sa_handler;
-        now.sa_handler = signals_note;
+        if (now.sa_flags & SA_SIGINFO) {
+            if (signals_placed)
+                return;
+        } else {
+            if (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN
+                    || (signals_python != NULL && now.sa_handler != signals_python))
+                return;
+            signals_python = now.sa_handler;
+        }
+        signals_next = now;
+        signals_placed = 1;
+        now.sa_sigaction = signals_handle;
+        now.sa_flags |= SA_SIGINFO;
         sigaction(SIGINT, &now, NULL);
     }
 
@@ -77,7 +91,7 @@ cdef extern from *:
     """
     int signals_held, signals_came
     int signals_look() noexcept nogil
-    void signals_stand_before() noexcept nogil
+    void signals_place() noexcept nogil
     void signals_raise() noexcept nogil
 
 cdef extern from "pythread.h":
@@ -108,7 +122,7 @@ cdef int hold() except -1:
         depth += 1
         return 0
     if signals_look() and callable(signal.getsignal(signal.SIGINT)):
-        signals_stand_before()
+        signals_place()
     depth = signals_held = 1
     try:
         PyErr_CheckSignals()
