@@ -13,14 +13,17 @@ from scipy.signal import lfilter
 
 from benchmarks.checks_worlds import BASES, HONEST, SPOILED, fast_chain, honest, persistent
 from benchmarks.tables import table
+from calibrant import Recalibrator
 from calibrant.checks import Columns, check_columns
 from calibrant.measures.chance import Differences
+from calibrant.report.before_after import squared_losses
 
 TITLE = "Checks of a user's rows"
 FALSE, FOUND = "False alarms on honest streams", "What is found"
 OUTSIDE = "Honest, and flagged all the same"
 INTERVAL = "The interval of the verdict"
-IN_DOCS = {"docs/checks.md": (FALSE, FOUND, OUTSIDE, INTERVAL)}
+NUMBERS = "The interval where numbers are compared"
+IN_DOCS = {"docs/checks.md": (FALSE, FOUND, OUTSIDE, INTERVAL, NUMBERS)}
 SIZES = (300, 1_000, 10_000)
 #: Streams of each honest kind and size; worlds of each base and size that are spoiled.
 STREAMS, FILES = 64, 6
@@ -126,6 +129,81 @@ def autoregressive(weight):
     return make
 
 
+def persistent_logits(weight):
+    """Return log odds that are off by 0.8 standard deviations, each a share of the last."""
+
+    def make(random, scores):
+        error = autoregressive(weight)(random, len(scores))
+        return scores + 0.8 * math.sqrt(1.0 - weight**2) * error
+
+    return make
+
+
+#: True log odds, given those of the scores.
+TRUTHS = {
+    "the scores are right": lambda random, scores: scores,
+    "bent scores": lambda random, scores: 1.8 * scores + 0.3,
+    "errors persist, 0.9": persistent_logits(0.9),
+    "errors persist, 0.99": persistent_logits(0.99),
+    "errors persist, 0.999": persistent_logits(0.999),
+    "steady drift": lambda random, scores: scores + np.linspace(-1.0, 1.0, len(scores)),
+    "one jump": lambda random, scores: scores + (np.arange(len(scores)) >= len(scores) // 2),
+}
+#: Rows that wait together, and the standard deviation of what their log odds have in common.
+SHOCKED, SHOCK = 100, 0.7
+SHOCKS = f"shocks of {SHOCKED} pending rows"
+RUNS = {300: 1000, 1_000: 1000, 10_000: 400}
+#: Never used while the interval was chosen.
+FRESH = 918_041
+
+
+def sigmoid(logits):
+    return 1.0 / (1.0 + np.exp(-logits))
+
+
+def played(kind, random, rounds):
+    """Return scores, calibrated probabilities, outcomes, and what was true when they were made."""
+    logits = random.normal(-0.5, 1.2, rounds)
+    scores, recalibrator = sigmoid(logits), Recalibrator()
+    if kind != SHOCKS:
+        truth = sigmoid(TRUTHS[kind](random, logits))
+        outcomes = (random.random(rounds) < truth).astype(float)
+        return scores, recalibrator.run(scores, outcomes), outcomes, truth
+    shocks, weights = np.polynomial.hermite_e.hermegauss(15)
+    truth = sigmoid(logits[:, None] + SHOCK * shocks) @ (weights / weights.sum())
+    shared = np.repeat(random.standard_normal(rounds // SHOCKED), SHOCKED)
+    outcomes = (random.random(rounds) < sigmoid(logits + SHOCK * shared)).astype(float)
+    calibrated = np.empty(rounds)
+    for start in range(0, rounds, SHOCKED):
+        rows = slice(start, start + SHOCKED)
+        calibrated[rows] = recalibrator.predict_many(scores[rows], ids=range(SHOCKED))
+        recalibrator.update_many(outcomes[rows], ids=range(SHOCKED))
+        recalibrator.forget_ids()
+    return scores, calibrated, outcomes, truth
+
+
+def intervals(say):
+    """Count how often the interval at 95 % holds what was to be expected, and excludes 0."""
+    rows = []
+    for kind in [*TRUTHS, SHOCKS]:
+        shares = []
+        for rounds, runs in RUNS.items():
+            say(f"interval: {kind}, {rounds:,} rows")
+            holds = excludes = 0
+            for number in range(runs):
+                random = np.random.default_rng([FRESH, rounds, number])
+                before, after, outcomes, truth = played(kind, random, rounds)
+                differences = Differences()
+                differences.extend_losses(squared_losses, before, after, outcomes)
+                change = differences.change()
+                expected = (squared_losses(after, truth) - squared_losses(before, truth)).mean()
+                holds += change.low <= expected <= change.high
+                excludes += change.high < 0.0
+            shares.append(f"{100.0 * holds / runs:.0f} %, {100.0 * excludes / runs:.0f} %")
+        rows.append([kind, *shares])
+    return rows
+
+
 def storms(random, rounds):
     share = 0.001 / 0.011
     on = fast_chain(random, rounds, 0.001, 0.01) > 0
@@ -144,9 +222,7 @@ DIFFERENCES = {
     "storms of 100 rows in 1,100": storms,
     "one in 100 counts": rarely,
 }
-RUNS = {200: 2000, 1_000: 2000, 10_000: 1000}
-#: Never used while the interval was chosen.
-FRESH = 918_041
+NUMBER_RUNS = {200: 2000, 1_000: 2000, 10_000: 1000}
 
 
 def coverage(say):
@@ -154,7 +230,7 @@ def coverage(say):
     rows = []
     for label, make in DIFFERENCES.items():
         shares = []
-        for rounds, runs in RUNS.items():
+        for rounds, runs in NUMBER_RUNS.items():
             say(f"interval: {label}, {rounds:,} rows")
             hits = 0
             for number in range(runs):
@@ -186,8 +262,15 @@ def tables(say):
         "is needed.\n"
     )
     counts = [f"{rounds:,} rows" for rounds in RUNS]
-    yield table(INTERVAL, ["differences", *counts], coverage(say)) + (
-        "\nHow often the interval at 95 % holds the true mean, in "
-        f"{', '.join(f'{runs:,}' for runs in RUNS.values())} runs. The "
-        f"seed ({FRESH}) was never used while the interval was chosen.\n"
+    yield table(INTERVAL, ["the truth", *counts], intervals(say)) + (
+        "\nHow often the interval at 95 % of the change of the Brier score holds the change that "
+        "was to be expected when predictions were made, and how often it is below 0 (better), in "
+        f"{', '.join(f'{runs:,}' for runs in RUNS.values())} runs of `Recalibrator`. The seed "
+        f"({FRESH}) was never used while the interval was chosen.\n"
+    )
+    counts = [f"{rounds:,} rows" for rounds in NUMBER_RUNS]
+    yield table(NUMBERS, ["differences", *counts], coverage(say)) + (
+        "\nPinball losses have no expected difference, so all that persists counts as chance. How "
+        "often the interval at 95 % holds the true mean of differences, in "
+        f"{', '.join(f'{runs:,}' for runs in NUMBER_RUNS.values())} runs. Seed {FRESH}.\n"
     )

@@ -161,14 +161,13 @@ def compare_scores(given: Mapping[str, Any]) -> Comparison:
             bar.advance(task)
             predictions[name] = make().play_late(rows.scores, rows.outcomes, learned_by)
     outcomes, figures, changes = rows.outcomes[is_known], {}, {}
-    own = log_losses(predictions[OURS][is_known], outcomes)
     for name, predicted in predictions.items():
         card, differences = Scorecard(), Differences()
-        card.extend(predicted[is_known], outcomes)
-        theirs = log_losses(predicted[is_known], outcomes)
-        differences.extend(own - theirs)
-        figures[name] = {"log loss": float(theirs.mean()), "Brier score": card.brier,
-                         "ECE": card.ece}  # fmt: skip
+        theirs = predicted[is_known]
+        card.extend(theirs, outcomes)
+        differences.extend_losses(log_losses, theirs, predictions[OURS][is_known], outcomes)
+        figures[name] = {"log loss": float(log_losses(theirs, outcomes).mean()),
+                         "Brier score": card.brier, "ECE": card.ece}  # fmt: skip
         if name != OURS:
             changes[name] = differences.change()
     return Comparison(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -12,6 +13,8 @@ from calibrant._checks import Floats
 from calibrant.measures.binned import Scheme, bins_of, sum_by
 from calibrant.measures.distinct import Counts
 
+#: The loss of each prediction, given the outcomes.
+Losses = Callable[[Floats, Floats], Floats]
 #: The confidence level of every interval and band on a page.
 LEVEL = 0.95
 #: A stretch has at least ten rounds; of how many a difference is cut into, see `mean_change`.
@@ -63,15 +66,20 @@ class Change:
 
 @dataclass(eq=False)
 class Differences:
-    """Differences, one after the other, and their mean with an interval.
+    """Differences between two losses of the same rounds, and their mean with an interval.
 
-    The interval allows for neighbours being alike. It comes from the means of consecutive stretches
-    (batch means), of which there are 20 to 50 at first: rounds within one may depend on each other,
-    the stretches should hardly do. While neighbouring stretches are correlated beyond what chance
-    leaves, there are half as many; what is left of it widens the interval, unless stretches hardly
-    ever contradict each other. How often it holds is measured: `benchmarks/checks.md`. With fewer
-    than 200 rounds no interval is given. Memory is bounded: of more than 131,072 differences, sums
-    of neighbours are kept.
+    The interval is for the mean of what was expected when the predictions were made (Henzi &
+    Ziegel 2022, Choe & Ramdas 2023): which of two forecasters is better may change as often as it
+    likes, and is not taken for chance. Chance is what no prediction could know: the surprise of a
+    round, which is its difference less the one to be expected if `expected` is right. A drift that
+    one of the two follows leaves no trace in it, and shocks that pending rounds share do.
+
+    The variance of the mean surprise is the largest of three estimates: that of independent
+    rounds, that of 20 to 50 consecutive stretches (batch means), and that of longer ones: while
+    neighbouring stretches are correlated beyond chance, there are half as many, and the correlation
+    that remains widens the interval, unless hardly any stretch contradicts the change. The coverage
+    is measured: `benchmarks/checks.md`. With fewer than 200 rounds there is no interval. Memory is
+    bounded: of more than 131,072 differences, sums of neighbours are kept.
 
     Examples
     --------
@@ -83,52 +91,72 @@ class Differences:
     -0.2
     """
 
-    _sums: Floats = field(default_factory=partial(np.empty, 0))
+    _sums: Floats = field(default_factory=partial(np.empty, (2, 0)))  # of values, of surprises
     _counts: Floats = field(default_factory=partial(np.empty, 0))
     _size: int = 1  # differences in one of the sums
+    _squares: float = 0.0  # of surprises
 
-    def extend(self, values: Floats) -> None:
-        """Add differences; of too many sums, take two at a time."""
+    def extend(self, values: Floats, expected: Floats | float = 0.0) -> None:
+        """Add differences, and what each would be on average if the predictions were right.
+
+        Without the latter, all of a difference but their mean is taken for chance.
+        """
+        surprises = values - expected
+        self._squares += float((surprises**2).sum())
         starts = np.arange(0, len(values), self._size)
         if len(starts):
-            self._sums = np.concatenate([self._sums, np.add.reduceat(values, starts)])
+            more = np.add.reduceat(np.stack([values, surprises]), starts, axis=1)
+            self._sums = np.concatenate([self._sums, more], axis=1)
             self._counts = np.append(self._counts, np.diff(starts, append=len(values)))
-        while len(self._sums) > MOST_KEPT:
-            pairs = np.arange(0, len(self._sums), 2)
-            self._sums = np.add.reduceat(self._sums, pairs)
+        while len(self._counts) > MOST_KEPT:
+            pairs = np.arange(0, len(self._counts), 2)
+            self._sums = np.add.reduceat(self._sums, pairs, axis=1)
             self._counts = np.add.reduceat(self._counts, pairs)
             self._size *= 2
+
+    def extend_losses(self, loss: Losses, before: Floats, after: Floats, outcomes: Floats) -> None:
+        """Add the losses of probabilities after a change less those before it.
+
+        A proper loss is linear in the outcome, so the difference to be expected if the
+        probabilities after the change are right is that at an outcome equal to them.
+        """
+        self.extend(
+            loss(after, outcomes) - loss(before, outcomes), loss(after, after) - loss(before, after)
+        )
 
     def change(self, level: float = LEVEL) -> Change:
         """Return the mean difference, with its interval."""
         rounds = int(self._counts.sum())
-        mean = float(self._sums.sum() / rounds)
+        mean, surprise = (float(each) for each in self._sums.sum(axis=1) / rounds)
         if rounds < 10 * STRETCHES:
             return Change(mean, math.nan, math.nan)
         count = min(MOST_STRETCHES, max(STRETCHES, rounds // STRETCH))
-        means = first = self._means(count)
+        values, means = first = self._means(count)
         while (alike := correlation(means)) > 1.0 / math.sqrt(count) and count > FEWEST:
             count //= 2
-            means = self._means(count)
-        half = max(half_width(first, level), half_width(means, level))
+            means = self._means(count)[1]
+        half = max(half_width(first[1], level), half_width(means, level))
         is_unsettled = alike > 1.0 / math.sqrt(count)
         # A change that comes in the middle of the rows makes stretches alike too. But where hardly
-        # any stretch speaks against it, that is no to and fro: the first interval will do.
-        sides = [float(np.maximum(sign * first, 0.0).sum()) for sign in (1.0, -1.0)]
+        # any stretch contradicts it, chance does not reverse it: the first interval will do.
+        sides = [float(np.maximum(sign * values, 0.0).sum()) for sign in (1.0, -1.0)]
         if is_unsettled and min(sides) <= AGAINST * max(sides):
-            plain = student(level, len(first) - 1) * float(first.std(ddof=1))
-            half, is_unsettled = min(half, plain / math.sqrt(len(first))), False
+            plain = student(level, len(values) - 1) * float(first[1].std(ddof=1))
+            half, is_unsettled = min(half, plain / math.sqrt(len(values))), False
+        variance = max(self._squares / rounds - surprise**2, 0.0)  # of independent rounds
+        half = max(half, normal(level) * math.sqrt(variance / rounds))
         return Change(mean, mean - half, mean + half, is_unsettled)
 
     def _means(self, count: int) -> Floats:
-        """Return the means of so many stretches of as many rounds each, or nearly so."""
+        """Return the means of values and surprises in so many stretches of nearly equal length."""
         rounds = int(self._counts.sum())
         share, left = divmod(rounds, count)
         ends = np.arange(1, count) * share + np.minimum(np.arange(1, count), left)
         # Sums may hold unequal numbers of rounds.
         cuts = np.searchsorted(np.cumsum(self._counts), ends, side="right")
-        parts = zip(np.split(self._sums, cuts), np.split(self._counts, cuts), strict=True)
-        return np.array([sums.sum() / counts.sum() for sums, counts in parts])
+        starts = np.append(0, cuts)
+        sums = np.add.reduceat(self._sums, starts, axis=1)
+        return np.asarray(sums / np.add.reduceat(self._counts, starts))
 
 
 def half_width(means: Floats, level: float) -> float:

@@ -142,10 +142,8 @@ class BeforeAfter:
         self.rounds += len(outcomes)
         if self.raw is not None and raw is not None:
             self.raw.extend(raw, outcomes, groups)
-            squared = [(p - outcomes) ** 2 for p in (raw, calibrated)]
-            logged = [log_losses(p, outcomes) for p in (raw, calibrated)]
-            for each, (before, after) in zip(self._differences, (squared, logged), strict=True):
-                each.extend(after - before)
+            for each, loss in zip(self._differences, (squared_losses, log_losses), strict=True):
+                each.extend_losses(loss, raw, calibrated, outcomes)
 
     @property
     def changes(self) -> tuple[Change, Change] | None:
@@ -254,6 +252,11 @@ class BeforeAfter:
                 "have a probability, but nothing was learned from them."
             )
         return points
+
+
+def squared_losses(predictions: Floats, outcomes: Floats) -> Floats:
+    """Return the squared error of each round."""
+    return np.asarray((predictions - outcomes) ** 2)
 
 
 def log_losses(predictions: Floats, outcomes: Floats) -> Floats:

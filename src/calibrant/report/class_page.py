@@ -172,7 +172,10 @@ class ClassReport:
     def verdict(self) -> Verdict:
         """Whether the predictions are better than the scores, by their log losses."""
         differences = Differences()
-        differences.extend(self._losses(self.predictions) - self._losses(self.scores))
+        gain = np.log(np.maximum(self.scores, LEAST)) - np.log(np.maximum(self.predictions, LEAST))
+        differences.extend(
+            gain[np.arange(len(gain)), self.labels], (self.predictions * gain).sum(axis=1)
+        )
         change = differences.change()
         before = float(self._losses(self.scores).mean())
         after = before + change.mean

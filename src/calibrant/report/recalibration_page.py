@@ -391,14 +391,14 @@ class RecalibrationReport(Report):
         late = self.arrivals
         learned_by = np.arange(1, rounds + 1) if late is None else late.after
         every = max(min(REFIT_EVERY, rounds // 10), rounds // MOST_REFITS)
-        own = log_losses(self.predictions["calibrated"], self.outcomes)
+        own = self.predictions["calibrated"]
         found = {}
         for name, method in REFITS.items():
             rival = WindowedRefit(method, window=REFIT_WINDOW, every=every)
             predicted = rival.play_late(raw, self.outcomes, learned_by)
             card, differences = Scorecard(), Differences()
             card.extend(predicted, self.outcomes)
-            differences.extend(own - log_losses(predicted, self.outcomes))
+            differences.extend_losses(log_losses, predicted, own, self.outcomes)
             found[name] = Refit(card, differences.change())
         return found
 
