@@ -144,27 +144,3 @@ def test_bad_deviations(arguments, message):
         Interval.for_deviation(*arguments)
     with pytest.raises(ValueError, match="delta must be a number in"):
         Interval.for_deviation(1, 100, delta=0)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("T", 100.0),
-        ("T", 65.0),
-        ("seen", -1),
-        ("seen", 512),
-        ("total", 300.0),
-        ("slope", -1.0),
-        ("w", np.full(16, 1 / 8)),
-        ("w", np.full(14, 1 / 14)),
-        ("w", np.append(np.zeros(8), np.full(8, 1 / 8))),
-        ("V", np.full(16, -1.0)),
-    ],
-)
-def test_a_state_without_sense_is_refused_and_nothing_changes(name, value):
-    forecaster = Interval()
-    forecaster.run(stream(1, 200))
-    before = forecaster.to_bytes()
-    with pytest.raises(ValueError, match="saved"):
-        forecaster._set_state({**forecaster._get_state(), name: value}, forecaster.rounds)
-    assert forecaster.to_bytes() == before

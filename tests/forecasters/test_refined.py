@@ -175,37 +175,3 @@ def test_the_printed_constants_cost_what_they_are_said_to_cost():
 def test_bad_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         Refined(**arguments)
-
-
-@pytest.mark.parametrize("measure", ["l2", "pseudo_kl"])
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("m", 0),
-        ("m", 1),
-        ("m", 8),
-        ("m", 49),
-        ("seen", -1),
-        ("seen", 128),
-        ("y_hat", 1.5),
-        ("total", 1e6),
-        ("epoch_total", 1e6),
-        ("closed", -1.0),
-        ("open", math.inf),
-        ("mass", np.zeros(1)),
-        ("ones", np.full(400, 1.0)),
-        ("term", None),
-        ("base.T", 3.0),
-        ("base.total", -1.0),
-        ("base.other", 1.0),
-        ("other", 1.0),
-    ],
-)
-def test_a_state_without_sense_is_refused_and_nothing_changes(measure, name, value):
-    forecaster = Refined(measure)
-    forecaster.run(stream(1, 200))
-    assert forecaster.epoch == 7
-    before = forecaster.to_bytes()
-    with pytest.raises(ValueError, match="saved"):
-        forecaster._set_state({**forecaster._get_state(), name: value}, forecaster.rounds)
-    assert forecaster.to_bytes() == before

@@ -208,55 +208,6 @@ def test_bad_arguments(arguments, message):
         Restarting(**arguments)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("t", -1),
-        ("start", 301),
-        ("b", 0),
-        ("b", 65),
-        ("l", 0.0),
-        ("l", 1e6),
-        ("G", 0.5),
-        ("closed", 0),
-        ("rows", np.zeros(3)),
-        ("rows", None),
-        ("refined.m", 1),
-        ("refined.base.w", np.zeros(2)),
-        ("refined.mass", np.zeros(2)),
-        ("other", 1.0),
-    ],
-)
-def test_a_state_without_sense_is_refused_and_nothing_changes(name, value):
-    forecaster = Restarting()
-    forecaster.run(switching(3, 300))
-    assert len(forecaster.history) > 1
-    before = forecaster.to_bytes()
-    with pytest.raises(ValueError, match="saved"):
-        forecaster._set_state({**forecaster._get_state(), name: value}, forecaster.rounds)
-    assert forecaster.to_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("interval.n", np.zeros(2)),
-        ("interval.s", np.full(9, 1e6)),
-        ("interval.base.w", np.zeros(2)),
-        ("interval.base.seen", -1),
-        ("interval.other", 1.0),
-        ("b", 65),
-    ],
-)
-def test_a_state_of_equal_intervals_without_sense_is_refused(name, value):
-    forecaster = Restarting("l1", base="interval", horizon=1000)
-    forecaster.run(switching(3, 300))
-    before = forecaster.to_bytes()
-    with pytest.raises(ValueError, match="saved"):
-        forecaster._set_state({**forecaster._get_state(), name: value}, forecaster.rounds)
-    assert forecaster.to_bytes() == before
-
-
 def test_the_base_swap_is_refined_for_pseudo_l2_watched_by_cal2():
     """The same draws until a restart; the error is that of the predictions, not of P_t."""
     outcomes = iid(2 + 4 + 8 + 16 + 32 + 64 + 128, mean=0.3, seed=8).outcomes

@@ -26,7 +26,6 @@ from calibrant.measures import cal1, lower_distance, smooth_calibration, u_calib
 from calibrant.streams import Contrarian, Greedy, play
 from forecasters.cases import random_stream
 from naive import rivals as naive
-from test_saving import change_array, forged, set_state
 
 STREAMS = range(40)
 ADVERSARIES = {"greedy": lambda: Greedy("l1"), "contrarian": Contrarian}
@@ -330,50 +329,3 @@ def test_horizons_are_checked(cls):
     assert size_of(cls.for_horizon(1)) >= 1
     with pytest.raises(ValueError, match="horizon must be an integer"):
         cls.for_horizon(0)
-
-
-def played_dyadic_hedge():
-    forecaster = DyadicHedge()
-    forecaster.run(random_stream(1, 300))
-    return forecaster
-
-
-@pytest.mark.parametrize(
-    ("forecaster", "change"),
-    [
-        (SlidingWindow(4), set_state("at", 3)),
-        (SlidingWindow(4), set_state("at", 0.5)),
-        (SlidingWindow(4), set_state("total", 2.0)),
-        (SlidingWindow(4), set_state("recent", np.array([2.0]))),
-        (SlidingWindow(4), set_state("recent", np.zeros(5))),
-        (SlidingWindow(4), set_state("recent", np.array([-1.0]))),
-        (ExponentialWindow(), set_state("mass", -1.0)),
-        (ExponentialWindow(), set_state("total", 1.0)),
-        (Foster1999(4), change_array("s", 0, 1.0)),
-        (Foster1999(4), change_array("n", 0, -1.0)),
-        (FosterVohra(4), change_array("Y", 0, 1.0)),
-        (FosterVohra(4), change_array("M", 0, 1e300)),
-        (AbernethyBartlettHazan(4), change_array("theta", 0, -0.5)),
-        (AbernethyBartlettHazan(4), change_array("theta", 4, 0.5)),
-        (AbernethyBartlettHazan(4), change_array("theta", 2, 1.5)),
-        (K29(4), change_array("S", 0, math.nan)),
-        (K29(4), lambda parts: parts["parameters"].update(gaps=5)),
-        (UCalibration(4), set_state("Y", -1.0)),
-        (AOSA(4), change_array("alpha", 0, 1.0)),
-        (AOSA(4), change_array("alpha", 4, -1.0)),
-        (DyadicHedge(), set_state("level", np.array([]))),
-        (DyadicHedge(), change_array("level", 0, 1.0)),
-        (DyadicHedge(), change_array("level", 0, 0.5)),
-        (DyadicHedge(), change_array("g", 0, 1.0)),
-        (played_dyadic_hedge(), change_array("level", 0, 2.0)),
-        (played_dyadic_hedge(), change_array("level", -1, 41.0)),
-        (played_dyadic_hedge(), change_array("g", 0, 0.5)),
-        (played_dyadic_hedge(), change_array("g", 0, 1e6)),
-        (played_dyadic_hedge(), change_array("C_up", 0, 1e6)),
-        (played_dyadic_hedge(), change_array("R_up", 0, 1e6)),
-        (played_dyadic_hedge(), change_array("R_down", 0, -1e6)),
-    ],
-)
-def test_forged_states_are_refused(forecaster, change):
-    with pytest.raises(ValueError, match="saved"):
-        type(forecaster).from_bytes(forged(forecaster.to_bytes(), change))

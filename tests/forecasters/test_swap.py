@@ -284,27 +284,3 @@ def test_the_twin_tells_the_losses_apart():
 def test_bad_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         Swap(**arguments)
-
-
-@pytest.mark.parametrize("loss", ["squared", "log"])
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("T", 100.0),
-        ("seen", 512),
-        ("total", 300.0),
-        ("prior", 1.5),
-        ("last", 9),
-        ("last", -1),
-        ("G", np.full(9, -1.0)),
-        ("G", np.zeros(8)),
-        ("A", np.full(9, 200.5)),
-    ],
-)
-def test_a_state_without_sense_is_refused_and_nothing_changes(loss, name, value):
-    forecaster = Swap(loss)
-    forecaster.run(stream(1, 200))
-    before = forecaster.to_bytes()
-    with pytest.raises(ValueError, match="saved"):
-        forecaster._set_state({**forecaster._get_state(), name: value}, forecaster.rounds)
-    assert forecaster.to_bytes() == before
