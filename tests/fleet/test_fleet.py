@@ -142,20 +142,6 @@ def test_bad_input_changes_nothing(call, message):
     assert (fleet.expected([1, 2, 3, 4], [0.3] * 4) == predicted).all()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"seed": -1}, "seed must be"),
-        ({"kind": "odds"}, "kind must be one of"),
-        ({"shards": 0}, "shards must be"),
-        ({"capacity": 0}, "capacity must be"),
-    ],
-)
-def test_bad_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Fleet(**arguments)
-
-
 def test_a_key_never_seen_is_not_known():
     with pytest.raises(KeyError, match="7"):
         Fleet()[7]

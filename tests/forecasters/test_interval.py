@@ -114,26 +114,6 @@ def test_intervals_for_a_deviation():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"intervals": 0}, "intervals must be an integer in .*, got 0"),
-        ({"intervals": 2.0}, "intervals must be an integer"),
-        ({"horizon": 0}, "horizon must be an integer in .*, got 0"),
-        ({"partition": [0, 1]}, "partition must be a Partition"),
-        (
-            {"partition": uniform(3), "intervals": 3},
-            "intervals must be None when a partition is given",
-        ),
-        ({"partition": uniform(3, 0.1)}, "partition must cover .* got 0.1 to 1.0"),
-        ({"constants": "best"}, "constants must be one of 'paper', 'tuned', got 'best'"),
-    ],
-)
-def test_bad_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Interval(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
         ((-1, 100), "deviation must be a number in"),
         ((101, 100), "deviation must be a number in"),
         ((1, 1), "horizon must be an integer in"),

@@ -157,21 +157,3 @@ def test_the_printed_constants_cost_what_they_are_said_to_cost():
         lambda seed: Refined(constants="paper", seed=seed), 0.5, lambda f, y: cal2(f.run(y), y)
     )
     assert 100 < error < 160
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"measure": "l3"}, "measure must be one of 'l1', .* got 'l3'"),
-        ({"deviation": -1}, "deviation must be a number in .*, got -1"),
-        ({"deviation": 101, "horizon": 100}, "deviation must be a number in .*, got 101"),
-        ({"deviation": math.nan}, "deviation must be a number in .*, got nan"),
-        ({"horizon": 1}, "horizon must be an integer in .*, got 1"),
-        ({"delta": 0}, "delta must be a number in .*, got 0"),
-        ({"delta": 1.5}, "delta must be a number in .*, got 1.5"),
-        ({"constants": "best"}, "constants must be one of 'tuned', 'paper', got 'best'"),
-    ],
-)
-def test_bad_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Refined(**arguments)

@@ -192,22 +192,6 @@ def test_the_printed_constants_never_restart_at_real_horizons(measure):
     assert len(forecaster.history) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"measure": "kl"}, "measure must be one of 'l1', .* got 'kl'"),
-        ({"horizon": 0}, "horizon must be an integer in .*, got 0"),
-        ({"delta": -0.1}, "delta must be a number in .*, got -0.1"),
-        ({"constants": 1}, "constants must be one of 'tuned', 'paper', got 1"),
-        ({"base": "interval"}, "base must be one of 'refined', 'swap', got 'interval'"),
-        ({"measure": "l1", "base": "interval"}, "horizon must be given for the base 'interval'"),
-    ],
-)
-def test_bad_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Restarting(**arguments)
-
-
 def test_the_base_swap_is_refined_for_pseudo_l2_watched_by_cal2():
     """The same draws until a restart; the error is that of the predictions, not of P_t."""
     outcomes = iid(2 + 4 + 8 + 16 + 32 + 64 + 128, mean=0.3, seed=8).outcomes

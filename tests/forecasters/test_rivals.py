@@ -301,28 +301,6 @@ def test_aosa_keeps_near_calibration(T, adversary):
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: SlidingWindow(0), r"window must be an integer in \[1, "),
-        (lambda: SlidingWindow(2.5), r"window must be an integer in \[1, "),
-        (lambda: ExponentialWindow(0), r"halflife must be a number in \[0.01, "),
-        (lambda: ExponentialWindow("x"), r"halflife must be a number in \[0.01, "),
-        (lambda: Foster1999(0), r"bins must be an integer in \[1, "),
-        (lambda: FosterVohra(5000), r"bins must be an integer in \[1, 4096\], got 5000"),
-        (lambda: FosterVohra(rate=0), r"rate must be a number in \[1e-09, "),
-        (lambda: AbernethyBartlettHazan(0), r"gaps must be an integer in \[1, "),
-        (lambda: AbernethyBartlettHazan(rate=-1), r"rate must be a number in \[1e-09, "),
-        (lambda: K29(gaps=0), r"gaps must be an integer in \[1, "),
-        (lambda: K29Star(width=math.nan), r"width must be a number in \[1e-06, "),
-        (lambda: AOSA(0), r"gaps must be an integer in \[1, "),
-    ],
-)
-def test_arguments_are_checked(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
-@pytest.mark.parametrize(
     "cls", [Foster1999, FosterVohra, AbernethyBartlettHazan, K29, K29Star, AOSA]
 )
 def test_horizons_are_checked(cls):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import Swap
-from calibrant.partitions import Partition, refined, uniform
+from calibrant.partitions import Partition
 from forecasters.cases import partition, stream
 from naive.draws import Draws
 from naive.swap import Swap as SwapTwin
@@ -264,23 +264,3 @@ def test_the_twin_tells_the_losses_apart():
         forecaster = Swap(loss, intervals=4, seed=0)
         forecaster.update(1.0)
         assert actions(forecaster).max() == action([(1.0, 1.0)], loss)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"loss": "brier"}, "loss must be one of 'squared', 'log', got 'brier'"),
-        ({"intervals": 0}, "intervals must be an integer in .*, got 0"),
-        ({"loss": "log", "intervals": 1}, "intervals must be an integer in .2, .*, got 1"),
-        ({"horizon": -3}, "horizon must be an integer in .*, got -3"),
-        (
-            {"partition": uniform(3), "intervals": 3},
-            "intervals must be None when a partition is given",
-        ),
-        ({"loss": "log", "partition": uniform(3)}, r"inside \(0, 1\) .* got 0.0 to 1.0"),
-        ({"loss": "log", "partition": refined(1, 0.1, 2, 1, low=0.1, domain="theta")}, "inside"),
-    ],
-)
-def test_bad_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Swap(**arguments)

@@ -164,8 +164,6 @@ def test_the_bound_on_groups():
         for name in (1.5, True):
             with pytest.raises(ValueError, match="by must be"):
                 ask(0.5, by=name)
-    with pytest.raises(ValueError, match="max_groups must be an integer in"):
-        Recalibrator(max_groups=-1)
     with pytest.raises(ValueError, match="max_groups=0"):
         Recalibrator(max_groups=0).predict(0.5, by="a")
 

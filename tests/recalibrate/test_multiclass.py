@@ -455,27 +455,6 @@ def test_a_row_without_a_label_is_predicted_and_not_learned(missing):
         recalibrator.update(missing)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"classes": 1}, r"classes must be an integer in \[2, 65536\]"),
-        ({"classes": True}, "classes must be an integer"),
-        ({"classes": 2.5}, "classes must be a number or a sequence"),
-        ({"classes": "ab"}, "classes must be a number or a sequence"),
-        ({"classes": {"a", "b"}}, "classes must be a number or a sequence"),
-        ({"classes": ["a"]}, "two labels or more"),
-        ({"classes": ["a", "a"]}, "all distinct"),
-        ({"classes": ["a", 1.5]}, "each of the classes must be a string or an integer"),
-        ({"classes": 3, "kind": "margin"}, "kind must be one of 'probability', 'logit'"),
-        ({"classes": 3, "seed": -1}, "seed must be an integer"),
-        ({"classes": 3, "capacity": 0}, "capacity must be an integer"),
-    ],
-)
-def test_bad_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        MulticlassRecalibrator(**arguments)
-
-
 def test_the_bound_on_what_waits():
     recalibrator = MulticlassRecalibrator(2, capacity=2, when_full="refuse")
     for id_ in (1, 2):

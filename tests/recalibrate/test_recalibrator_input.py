@@ -93,22 +93,6 @@ def test_numbers_as_people_have_them():
     assert recalibrator.predict(np.array(1)) == expected[1]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"kind": "probabilities"}, "kind must be one of 'probability', 'logit', 'margin'"),
-        ({"kind": 1}, "kind must be one of"),
-        ({"seed": -1}, "seed must be an integer"),
-        ({"seed": 2**64}, "seed must be an integer"),
-        ({"capacity": 0}, "capacity must be an integer in"),
-        ({"capacity": 2.0}, "capacity must be an integer"),
-    ],
-)
-def test_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Recalibrator(**arguments)
-
-
 def saved_with(**changes):
     """Return bytes with a good checksum and one part that makes no sense."""
     recalibrator = Recalibrator(capacity=3)
