@@ -76,17 +76,6 @@ def test_answers_in_any_order_of_the_rows():
     assert (fleets[0].expected(keys, scores) == fleets[1].expected(keys, scores)).all()
 
 
-def test_the_oldest_that_waits_expires():
-    fleet = Fleet(capacity=2)
-    fleet.predict_many([1, 2, 3], ids=["a", "b", "c"])
-    assert (fleet.pending, fleet.expired) == (2, 1)
-    assert fleet.update_many([1, 1, 0], ids=["a", "b", "c"]).tolist() == [
-        "expired",
-        "applied",
-        "applied",
-    ]
-
-
 def test_a_key_that_was_forgotten_begins_anew():
     fleet = Fleet(1)
     fleet.run(["old"] * 50 + ["new"] * 50, None, [1.0] * 50 + [0.0] * 50)

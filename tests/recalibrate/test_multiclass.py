@@ -455,20 +455,6 @@ def test_a_row_without_a_label_is_predicted_and_not_learned(missing):
         recalibrator.update(missing)
 
 
-def test_the_bound_on_what_waits():
-    recalibrator = MulticlassRecalibrator(2, capacity=2, when_full="refuse")
-    for id_ in (1, 2):
-        recalibrator.predict([0.5, 0.5], id=id_)
-    with pytest.raises(ValueError, match="more than capacity=2 allows"):
-        recalibrator.predict([0.5, 0.5], id=3)
-    assert recalibrator.expire(older_than=1) == [1]
-    with pytest.raises(ValueError, match="id 1 expired"):
-        recalibrator.update(0, id=1)
-    with pytest.raises(ValueError, match="none waits for its outcome"):
-        recalibrator.update(0)
-    assert recalibrator.pending == 1
-
-
 def test_nothing_at_all():
     recalibrator = MulticlassRecalibrator(3)
     recalibrator.predict([0.2, 0.3, 0.5])
