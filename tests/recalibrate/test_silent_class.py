@@ -36,23 +36,3 @@ def test_silence_is_better_than_waiting(seed):
     once = MulticlassRecalibrator(LABELS).run(rows, names)
     losses = [log_loss(predicted, labels) for predicted in (once, silent, waiting)]
     assert losses[1] < losses[0] + 0.6 * (losses[2] - losses[0])  # 0.41 and 0.30 here
-
-
-@pytest.mark.parametrize(
-    ("part", "damage"),
-    [
-        ("waiting_outcomes", lambda _: np.array([0.5, np.nan, np.nan])),
-        ("waiting_outcomes", lambda _: np.array([3.0, np.nan, np.nan])),
-        ("pending_correction", lambda part: -part),
-        ("pending_waiting", lambda _: -1.0),
-    ],
-)
-def test_a_damaged_state_is_refused(part, damage):
-    recalibrator = MulticlassRecalibrator(LABELS, silence="kept", after=5)
-    for name in range(3):
-        recalibrator.predict([0.5, 0.3, 0.2], id=name)
-    rounds, state = recalibrator._save()
-    state[part] = damage(state[part])
-    fresh = MulticlassRecalibrator(LABELS, silence="kept", after=5)
-    with pytest.raises(ValueError, match="saved"):
-        fresh._load(rounds, state)
