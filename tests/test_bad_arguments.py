@@ -18,27 +18,10 @@ from calibrant import (
     Restarting,
     Swap,
 )
-from calibrant.forecasters.rivals import (
-    AOSA,
-    K29,
-    AbernethyBartlettHazan,
-    ExponentialWindow,
-    Foster1999,
-    FosterVohra,
-    K29Star,
-    SlidingWindow,
-)
+from calibrant.forecasters import rivals
 from calibrant.measures import Scorecard
 from calibrant.partitions import refined, uniform
-from calibrant.recalibrate.rivals import (
-    HOPS,
-    TOPS,
-    Calibeating,
-    KuleshovErmon,
-    OnlineBeta,
-    OnlinePlatt,
-    WindowedRefit,
-)
+from calibrant.recalibrate import rivals as peers
 from calibrant.streams import Chaser, Greedy, March
 
 NO_PERIODS = (1, 10_001, [7, 1], [2.0], ["7"], "24", True, 2.5, range(2, 11), {5})
@@ -180,39 +163,39 @@ REFUSED = {
         ({"precision": 0.5, "seed": -1}, "seed must be an integer"),
         ({"precision": 0.5, "after": 3}, "after needs silence"),
     ],
-    SlidingWindow: [
+    rivals.SlidingWindow: [
         ({"window": 0}, r"window must be an integer in \[1, "),
         ({"window": 2.5}, r"window must be an integer in \[1, "),
     ],
-    ExponentialWindow: [
+    rivals.ExponentialWindow: [
         ({"halflife": 0}, r"halflife must be a number in \[0.01, "),
         ({"halflife": "x"}, r"halflife must be a number in \[0.01, "),
     ],
-    Foster1999: [({"bins": 0}, r"bins must be an integer in \[1, ")],
-    FosterVohra: [
+    rivals.Foster1999: [({"bins": 0}, r"bins must be an integer in \[1, ")],
+    rivals.FosterVohra: [
         ({"bins": 5000}, r"bins must be an integer in \[1, 4096\], got 5000"),
         ({"rate": 0}, r"rate must be a number in \[1e-09, "),
     ],
-    AbernethyBartlettHazan: [
+    rivals.AbernethyBartlettHazan: [
         ({"gaps": 0}, r"gaps must be an integer in \[1, "),
         ({"rate": -1}, r"rate must be a number in \[1e-09, "),
     ],
-    K29: [({"gaps": 0}, r"gaps must be an integer in \[1, ")],
-    K29Star: [({"width": math.nan}, r"width must be a number in \[1e-06, ")],
-    AOSA: [({"gaps": 0}, r"gaps must be an integer in \[1, ")],
-    OnlinePlatt: [({"gamma": 0}, "gamma must be a number")],
-    OnlineBeta: [({"ridge": -1}, "ridge must be a number")],
-    TOPS: [({"bins": 0}, "bins must be an integer")],
-    HOPS: [
+    rivals.K29: [({"gaps": 0}, r"gaps must be an integer in \[1, ")],
+    rivals.K29Star: [({"width": math.nan}, r"width must be a number in \[1e-06, ")],
+    rivals.AOSA: [({"gaps": 0}, r"gaps must be an integer in \[1, ")],
+    peers.OnlinePlatt: [({"gamma": 0}, "gamma must be a number")],
+    peers.OnlineBeta: [({"ridge": -1}, "ridge must be a number")],
+    peers.TOPS: [({"bins": 0}, "bins must be an integer")],
+    peers.HOPS: [
         ({"bins": 2.5}, "bins must be an integer"),
         ({"seed": -1}, "seed must be an integer"),
     ],
-    KuleshovErmon: [
+    peers.KuleshovErmon: [
         ({"bins": 0}, "bins must be an integer"),
         ({"bins": 3, "forecaster": "Zoom"}, "forecaster must be a class or a function"),
     ],
-    Calibeating: [({"bins": True}, "bins must be an integer")],
-    WindowedRefit: [
+    peers.Calibeating: [({"bins": True}, "bins must be an integer")],
+    peers.WindowedRefit: [
         ({"method": "platt"}, "method must be one of 'isotonic', 'sigmoid'"),
         ({"window": 0}, "window must be an integer"),
         ({"every": 0}, "every must be an integer"),

@@ -6,18 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import Epoch, Interval, Refined, Restarting, Swap, Zoom
-from calibrant.forecasters.rivals import (
-    AOSA,
-    K29,
-    AbernethyBartlettHazan,
-    DyadicHedge,
-    ExponentialWindow,
-    Foster1999,
-    FosterHart,
-    FosterVohra,
-    SlidingWindow,
-    UCalibration,
-)
+from calibrant.forecasters import rivals
 from forecasters.cases import random_stream, stream
 from forecasters.test_restarting import switching
 from test_saving import forged
@@ -60,22 +49,24 @@ DAMAGED = [
         ("interval.base.w", np.zeros(2)), ("interval.base.seen", -1), ("interval.other", 1.0),
         ("b", 65),
     ]),
-    (FosterHart(4), [], [("S", 0, 1.0), ("S", 4, -1.0)]),
-    (SlidingWindow(4), [], [
+    (rivals.FosterHart(4), [], [("S", 0, 1.0), ("S", 4, -1.0)]),
+    (rivals.SlidingWindow(4), [], [
         ("at", 3), ("at", 0.5), ("total", 2.0), ("recent", np.array([2.0])),
         ("recent", np.zeros(5)), ("recent", np.array([-1.0])),
     ]),
-    (ExponentialWindow(), [], [("mass", -1.0), ("total", 1.0)]),
-    (Foster1999(4), [], [("s", 0, 1.0), ("n", 0, -1.0)]),
-    (FosterVohra(4), [], [("Y", 0, 1.0), ("M", 0, 1e300)]),
-    (AbernethyBartlettHazan(4), [], [("theta", 0, -0.5), ("theta", 4, 0.5), ("theta", 2, 1.5)]),
-    (K29(4), [], [("S", 0, math.nan)]),
-    (UCalibration(4), [], [("Y", -1.0)]),
-    (AOSA(4), [], [("alpha", 0, 1.0), ("alpha", 4, -1.0)]),
-    (DyadicHedge(), [], [
+    (rivals.ExponentialWindow(), [], [("mass", -1.0), ("total", 1.0)]),
+    (rivals.Foster1999(4), [], [("s", 0, 1.0), ("n", 0, -1.0)]),
+    (rivals.FosterVohra(4), [], [("Y", 0, 1.0), ("M", 0, 1e300)]),
+    (rivals.AbernethyBartlettHazan(4), [], [
+        ("theta", 0, -0.5), ("theta", 4, 0.5), ("theta", 2, 1.5),
+    ]),
+    (rivals.K29(4), [], [("S", 0, math.nan)]),
+    (rivals.UCalibration(4), [], [("Y", -1.0)]),
+    (rivals.AOSA(4), [], [("alpha", 0, 1.0), ("alpha", 4, -1.0)]),
+    (rivals.DyadicHedge(), [], [
         ("level", np.array([])), ("level", 0, 1.0), ("level", 0, 0.5), ("g", 0, 1.0),
     ]),
-    (DyadicHedge(), random_stream(1, 300), [
+    (rivals.DyadicHedge(), random_stream(1, 300), [
         ("level", 0, 2.0), ("level", -1, 41.0), ("g", 0, 0.5), ("g", 0, 1e6), ("C_up", 0, 1e6),
         ("R_up", 0, 1e6), ("R_down", 0, -1e6),
     ]),
