@@ -155,7 +155,9 @@ def test_what_is_not_damaged_is_taken(played):
     assert again.pending == learner.pending >= 1
 
 
-@pytest.mark.parametrize(("played", "changes"), CASES, ids=str)
+@pytest.mark.parametrize(
+    ("played", "changes"), CASES, ids=lambda value: getattr(value, "__name__", None)
+)
 def test_a_saved_state_that_makes_no_sense_is_refused(played, changes):
     learner = played()
     with pytest.raises(ValueError, match="saved"):

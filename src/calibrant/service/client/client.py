@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from calibrant.service.client import protocol
 from calibrant.service.client.protocol import Exchange, Moment, Reply, Request, Row
@@ -32,8 +32,6 @@ class _Methods:
     streams. An id is needed: it makes a request count once, however often it is sent.
     """
 
-    _connections: ClassVar[Any]
-
     def __init__(
         self,
         url: str = ADDRESS,
@@ -46,9 +44,12 @@ class _Methods:
         if not patience >= 0.0:
             raise ValueError(f"patience must be at least 0 seconds, got {patience}")
         self.patience = patience
-        self._http: Any = self._connections(
+        self._http = self._connections(
             base_url=url, headers=headers(token), timeout=timeout, transport=transport
         )
+
+    def _connections(self, **given: Any) -> Any:
+        raise NotImplementedError
 
     def _run(self, exchange: Exchange[Any]) -> Any:
         raise NotImplementedError
@@ -220,7 +221,8 @@ class Client(_Methods):
     calibrant.service.client.protocol.UnavailableError: http://127.0.0.1:1: [Errno 111] ...
     """
 
-    _connections = httpx.Client
+    def _connections(self, **given: Any) -> httpx.Client:
+        return httpx.Client(**given)
 
     def _run(self, exchange: Exchange[T]) -> T:
         came: Reply | ConnectionError | None = None
@@ -263,7 +265,8 @@ class AsyncClient(_Methods):
     calibrant.service.client.protocol.UnavailableError: http://127.0.0.1:1: ...
     """
 
-    _connections = httpx.AsyncClient
+    def _connections(self, **given: Any) -> httpx.AsyncClient:
+        return httpx.AsyncClient(**given)
 
     async def _run(self, exchange: Exchange[T]) -> T:
         came: Reply | ConnectionError | None = None
