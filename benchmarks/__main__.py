@@ -10,6 +10,7 @@ another version; with ``--help`` each of the last eight shows its options.
 
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -17,101 +18,20 @@ sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the t
 
 from rich.console import Console  # noqa: E402
 
-from benchmarks import (  # noqa: E402
-    answers,
-    attack,
-    attack_safe,
-    batches,
-    before,
-    certificates,
-    checks,
-    choices,
-    classes,
-    compare,
-    decide,
-    decisions,
-    delay,
-    endurance,
-    error,
-    events,
-    evolve,
-    figures,
-    fleet,
-    forged,
-    groups,
-    hostile_paper,
-    hostile_requests,
-    hostile_streams,
-    ids,
-    kills,
-    machine,
-    many_rows,
-    march,
-    miscalibrated_keys,
-    monitor,
-    monitor_late,
-    numbers,
-    pages,
-    paper,
-    rare,
-    rates,
-    recalibrate,
-    scored,
-    screenshots,
-    search,
-    service,
-    silence,
-    speed,
-    sweep,
-    truthful,
-    tune,
-    why_not,
-)
+from benchmarks import machine  # noqa: E402
 
-PARTS = {
-    "speed": speed,
-    "error": error,
-    "events": events,
-    "march": march,
-    "attack_safe": attack_safe,
-    "hostile-streams": hostile_streams,
-    "hostile-paper": hostile_paper,
-    "rates": rates,
-    "choices": choices,
-    "paper": paper,
-    "recalibrate": recalibrate,
-    "ids": ids,
-    "groups": groups,
-    "fleet": fleet,
-    "miscalibrated_keys": miscalibrated_keys,
-    "compare": compare,
-    "sweep": sweep,
-    "scored": scored,
-    "delay": delay,
-    "silence": silence,
-    "rare": rare,
-    "forged": forged,
-    "service": service,
-    "hostile": hostile_requests,
-    "decisions": decisions,
-    "truthful": truthful,
-    "decide": decide,
-    "why_not": why_not,
-    "certificates": certificates,
-    "checks": checks,
-    "answers": answers,
-    "monitor": monitor,
-    "monitor_late": monitor_late,
-    "kills": kills,
-    "endurance": endurance,
-    "pages": pages,
-}
-PICTURES = {"figures": figures, "screenshots": screenshots}
+PARTS = (
+    "speed", "error", "events", "march", "attack_safe", "hostile-streams", "hostile-paper", "rates",
+    "choices", "paper", "recalibrate", "ids", "groups", "fleet", "miscalibrated_keys", "compare",
+    "sweep", "scored", "delay", "silence", "rare", "forged", "service", "hostile", "decisions",
+    "truthful", "decide", "why_not", "certificates", "checks", "answers", "monitor", "monitor_late",
+    "kills", "endurance", "pages",
+)  # fmt: skip
+PICTURES = ("figures", "screenshots")
 #: What has options of its own.
-COMMANDS = {
-    "evolve": evolve, "tune": tune, "search": search, "many_rows": many_rows, "numbers": numbers,
-    "classes": classes, "attack": attack, "before": before, "batches": batches,
-}  # fmt: skip
+COMMANDS = (
+    "evolve", "tune", "search", "many_rows", "numbers", "classes", "attack", "before", "batches",
+)  # fmt: skip
 LONG = {"certificates", "checks", "endurance", "fleet", "kills", "monitor", "monitor_late", "pages"}
 
 
@@ -126,25 +46,32 @@ def quote(page, name, texts, titles):
     path.write_text(pattern.sub(lambda _: f"{start}\n{chosen}{end}", path.read_text()))
 
 
+def module_of(name):
+    """Return the module that measures a part."""
+    of = {"hostile": "hostile_requests"}.get(name, name.replace("-", "_"))
+    return import_module(f"benchmarks.{of}")
+
+
 def main(names):
     if names[:1] and names[0] in COMMANDS:
-        COMMANDS[names[0]].main(names[1:])
+        module_of(names[0]).main(names[1:])
         return
     console = Console(stderr=True)
     for name in names or ["figures", *(part for part in PARTS if part not in LONG)]:
         if name in PICTURES:
             with console.status(name) as status:
-                for path in PICTURES[name].write(status.update):
+                for path in module_of(name).write(status.update):
                     console.print(f"wrote docs/figures/{path.name}")
             continue
+        part = module_of(name)
         with console.status(name) as status:
             texts = []
-            for text in PARTS[name].tables(status.update):
+            for text in part.tables(status.update):
                 print(text, flush=True)
                 texts.append(text)
-        page = f"# {PARTS[name].TITLE}\n\nMeasured on {machine.describe()}, with `make bench`.\n\n"
+        page = f"# {part.TITLE}\n\nMeasured on {machine.describe()}, with `make bench`.\n\n"
         (HERE / f"{name}.md").write_text(page + "\n".join(texts))
-        for quoted, titles in getattr(PARTS[name], "IN_DOCS", {}).items():
+        for quoted, titles in getattr(part, "IN_DOCS", {}).items():
             quote(quoted, name, texts, titles)
         console.print(f"wrote benchmarks/{name}.md")
 

@@ -16,7 +16,7 @@ PROGRAM = str(Path(sys.executable).parent / "calibrant")
 
 
 @pytest.fixture
-def calibrant(monkeypatch):
+def attempt(monkeypatch):
     """Run the command line here; return its result with `stdout`, `stderr` and `exit_code`."""
     # Not by COLUMNS: the environment may have set that before the consoles were made.
     monkeypatch.setattr(console.out, "width", 200)
@@ -26,6 +26,18 @@ def calibrant(monkeypatch):
         result = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)
         # Anything but an exit is a traceback that a user would have seen.
         assert result.exception is None or isinstance(result.exception, SystemExit), result
+        return result
+
+    return invoke
+
+
+@pytest.fixture
+def calibrant(attempt):
+    """Run the command line here, without an error; return its result."""
+
+    def invoke(*arguments, stdin=None):
+        result = attempt(*arguments, stdin=stdin)
+        assert result.exit_code == 0, result.stderr
         return result
 
     return invoke

@@ -23,16 +23,16 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("name", BAD_FILES)
-def test_bad_files(calibrant, tmp_path, name):
+def test_bad_files(attempt, tmp_path, name):
     content, word = BAD_FILES[name]
     path, out = tmp_path / "bad.csv", tmp_path / "out.csv"
     path.write_text(content)
-    refused(calibrant("forecast", path, "--outcome", "outcome", "--out", out), word, "bad.csv")
+    refused(attempt("forecast", path, "--outcome", "outcome", "--out", out), word, "bad.csv")
     assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("name", [n for n in BAD_FILES if n not in ("nan", "missing value")])
-def test_bad_files_to_measure(calibrant, tmp_path, name):
+def test_bad_files_to_measure(attempt, tmp_path, name):
     content, _ = BAD_FILES[name]
     path = tmp_path / "bad.csv"
     lines = content.splitlines()
@@ -40,86 +40,86 @@ def test_bad_files_to_measure(calibrant, tmp_path, name):
     path.write_text(
         "\n".join(["p," + lines[0], *("0.5," + line for line in lines[1:])] if lines else [])
     )
-    refused(calibrant("measure", path, "--prediction", "p", "--outcome", "outcome"))
+    refused(attempt("measure", path, "--prediction", "p", "--outcome", "outcome"))
 
 
-def test_a_column_that_is_not_there(calibrant, events):
-    refused(calibrant("forecast", events, "--outcome", "rain"), "'rain'", "'day', 'outcome'")
-    refused(calibrant("measure", events, "--prediction", "p"), "'p'", "'day', 'outcome'")
+def test_a_column_that_is_not_there(attempt, events):
+    refused(attempt("forecast", events, "--outcome", "rain"), "'rain'", "'day', 'outcome'")
+    refused(attempt("measure", events, "--prediction", "p"), "'p'", "'day', 'outcome'")
 
 
-def test_files_that_cannot_be_read(calibrant, tmp_path):
-    refused(calibrant("forecast", tmp_path / "nowhere.csv"), "nowhere.csv", "no such file")
-    refused(calibrant("forecast", tmp_path), "folder")
+def test_files_that_cannot_be_read(attempt, tmp_path):
+    refused(attempt("forecast", tmp_path / "nowhere.csv"), "nowhere.csv", "no such file")
+    refused(attempt("forecast", tmp_path), "folder")
 
 
-def test_percents(calibrant, tmp_path):
+def test_percents(attempt, tmp_path):
     path = tmp_path / "percents.csv"
     path.write_text("p,y\n30,0\n90,1\n")
     said = ("percents.csv, line 2, column 'p'", "30", "[0, 1]", "divide percentages by 100")
-    refused(calibrant("recalibrate", path, "--score", "p", "--outcome", "y"), *said, "(--kind)")
+    refused(attempt("recalibrate", path, "--score", "p", "--outcome", "y"), *said, "(--kind)")
     for command in ("measure", "watch"):
-        refused(calibrant(command, path, "--prediction", "p", "--outcome", "y"), *said)
+        refused(attempt(command, path, "--prediction", "p", "--outcome", "y"), *said)
     path.write_text("p,y\n0.3,30\n")  # more likely an outcome of another kind
-    result = calibrant("measure", path, "--prediction", "p", "--outcome", "y")
+    result = attempt("measure", path, "--prediction", "p", "--outcome", "y")
     refused(result, "--positive")
     assert "percents by" not in result.stderr
 
 
-def test_a_name_that_is_neither_a_file_nor_a_stream(calibrant):
+def test_a_name_that_is_neither_a_file_nor_a_stream(attempt):
     for command in ("forecast", "inspect", "measure", "watch"):
-        result = calibrant(command, "nycflight")
+        result = attempt(command, "nycflight")
         assert result.exit_code == 2
         assert "nycflights" in result.stderr
 
 
-def test_a_gzip_cut_short(calibrant, tmp_path):
+def test_a_gzip_cut_short(attempt, tmp_path):
     whole = gzip.compress(b"outcome\n" + b"1\n0\n" * 5000)
     path = tmp_path / "cut.csv.gz"
     path.write_bytes(whole[: len(whole) // 2])
-    refused(calibrant("forecast", path), "cut.csv.gz", "cut short")
+    refused(attempt("forecast", path), "cut.csv.gz", "cut short")
     path.write_bytes(b"outcome\n1\n")
-    refused(calibrant("forecast", path), "gzip")
+    refused(attempt("forecast", path), "gzip")
 
 
-def test_bytes_that_are_not_text(calibrant, tmp_path):
+def test_bytes_that_are_not_text(attempt, tmp_path):
     path = tmp_path / "latin.csv"
     path.write_bytes(b"outcome,place\n1,Z\xfcrich\n")
-    refused(calibrant("forecast", path), "latin.csv", "UTF-8")
+    refused(attempt("forecast", path), "latin.csv", "UTF-8")
 
 
-def test_bad_options(calibrant, events, tmp_path):
-    refused(calibrant("forecast", events, "--forecaster", "oracle"), "'zoom'", "'oracle'")
-    refused(calibrant("forecast", events, "--seed", "-1"), "seed", "-1")
-    refused(calibrant("forecast", events, "--ahead", "0"), "--ahead", "[1, 10000]")
+def test_bad_options(attempt, events, tmp_path):
+    refused(attempt("forecast", events, "--forecaster", "oracle"), "'zoom'", "'oracle'")
+    refused(attempt("forecast", events, "--seed", "-1"), "seed", "-1")
+    refused(attempt("forecast", events, "--ahead", "0"), "--ahead", "[1, 10000]")
     refused(
-        calibrant("forecast", events, "--ahead", "2", "--forecaster", "zoom"), "--ahead 2", "zoom"
+        attempt("forecast", events, "--ahead", "2", "--forecaster", "zoom"), "--ahead 2", "zoom"
     )
-    refused(calibrant("forecast", events, "--available", "t"), "--available", "--time")
+    refused(attempt("forecast", events, "--available", "t"), "--available", "--time")
     late = ("--time", "t", "--available", "t", "--forecaster", "zoom")
-    refused(calibrant("forecast", events, *late), "--time", "zoom")
-    refused(calibrant("forecast", events, "--out", tmp_path / "o.xlsx"), "o.xlsx", ".csv")
-    refused(calibrant("forecast", events, "--out", tmp_path / "no" / "o.csv"), "o.csv")
-    refused(calibrant("forecast", events, "--out", tmp_path / "o.csv", "--column", "day"), "'day'")
-    refused(calibrant("measure", events, "--prediction", "outcome", "--bins", "0"), "--bins")
+    refused(attempt("forecast", events, *late), "--time", "zoom")
+    refused(attempt("forecast", events, "--out", tmp_path / "o.xlsx"), "o.xlsx", ".csv")
+    refused(attempt("forecast", events, "--out", tmp_path / "no" / "o.csv"), "o.csv")
+    refused(attempt("forecast", events, "--out", tmp_path / "o.csv", "--column", "day"), "'day'")
+    refused(attempt("measure", events, "--prediction", "outcome", "--bins", "0"), "--bins")
     assert list(tmp_path.iterdir()) == [events]
 
 
-def test_an_output_that_fails_keeps_what_was_there(calibrant, events, tmp_path):
+def test_an_output_that_fails_keeps_what_was_there(attempt, events, tmp_path):
     out = tmp_path / "out.csv"
     out.write_text("precious\n")
     events.write_text(events.read_text() + "300,7\n")
-    refused(calibrant("forecast", events, "--out", out), "line 302")
+    refused(attempt("forecast", events, "--out", out), "line 302")
     assert out.read_text() == "precious\n"
 
 
-def test_unknown_commands_and_types_are_refused(calibrant, events):
+def test_unknown_commands_and_types_are_refused(attempt, events):
     for arguments in (
         ["fly"],
         ["forecast"],
         ["forecast", events, "--seed", "x"],
         ["simulate", "weather"],
     ):
-        result = calibrant(*arguments)
+        result = attempt(*arguments)
         assert result.exit_code == 2
         assert "Traceback" not in result.stderr

@@ -27,7 +27,6 @@ def test_a_comparison(calibrant, tmp_path):
         *SMALL, "--forecasters", "zoom,foster-hart:horizon=T", "--forecasters", "epoch",
         "--streams", "drift,iid:mean=0.3", "--streams", "chaser", "--out", out,
     )  # fmt: skip
-    assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[0].startswith("cal2, mean and spread over 2 seeds")
     assert set(re.split(r"  +", lines[1].strip())[1:]) == {"zoom", "epoch", "foster-hart:horizon=T"}
@@ -115,7 +114,6 @@ def test_a_stream_that_is_too_short_is_used_whole(calibrant, tmp_path):
     result = calibrant(
         *SMALL, "--forecasters", "zoom", "--streams", spec, "--out", tmp_path / "out"
     )
-    assert result.exit_code == 0, result.stderr
     assert f"shorter than 300 rounds, so used as a whole: {spec} (150)" in result.stderr
     results = read_results(tmp_path / "out")
     assert {result.task.rounds for result in results.all} == {100, 150}
@@ -137,7 +135,6 @@ def test_a_file_with_an_unusual_name(calibrant, tmp_path):
     result = calibrant(
         *SMALL, "--forecasters", "zoom", "--streams", f"file:{path}#y", "--out", tmp_path / "out"
     )
-    assert result.exit_code == 0, result.stderr
     assert "#1 [bold]b.csv#y, 40" in result.stdout.replace("\n", "")
 
 
@@ -159,9 +156,9 @@ def test_a_file_with_an_unusual_name(calibrant, tmp_path):
         (("--workers", 0), ["workers must be an integer in [1, 1024]"]),
     ],
 )
-def test_what_cannot_be_compared(calibrant, tmp_path, arguments, words):
+def test_what_cannot_be_compared(attempt, tmp_path, arguments, words):
     out = tmp_path / "out"
-    result = calibrant(*SMALL, "--out", out, *arguments)
+    result = attempt(*SMALL, "--out", out, *arguments)
     assert result.exit_code == 2, result.stdout
     assert result.stderr.splitlines()[-1].startswith("calibrant: error:")
     assert "Traceback" not in result.stderr
@@ -170,23 +167,23 @@ def test_what_cannot_be_compared(calibrant, tmp_path, arguments, words):
     assert not out.exists()
 
 
-def test_more_rounds_than_memory(calibrant, tmp_path, monkeypatch):
+def test_more_rounds_than_memory(attempt, tmp_path, monkeypatch):
     def drawn(*_arguments):
         raise MemoryError("Unable to allocate 7.28 TiB")
 
     monkeypatch.setattr(named, "_drawn", drawn)
-    result = calibrant(*SMALL, "--streams", "drift", "--out", tmp_path / "out")
+    result = attempt(*SMALL, "--streams", "drift", "--out", tmp_path / "out")
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert line == "calibrant: error: not enough memory: Unable to allocate 7.28 TiB"
 
 
-def test_failed_tasks_are_named(calibrant, tmp_path, monkeypatch):
+def test_failed_tasks_are_named(attempt, tmp_path, monkeypatch):
     def fail(_task, _identity):
         raise MemoryError("too much")
 
     monkeypatch.setattr("calibrant.experiments.engines.batches.run_task", fail)
-    result = calibrant(
+    result = attempt(
         *SMALL, "--forecasters", "zoom", "--streams", "drift", "--out", tmp_path / "out"
     )
     assert result.exit_code == 1
@@ -322,25 +319,25 @@ def test_methods_on_numbers_of_ones_own(calibrant, tmp_path, is_late):
         (("--score", "y", "--outcome", "y2"), "y2"),
     ],
 )
-def test_rows_that_cannot_be_compared(calibrant, tmp_path, words, said):
+def test_rows_that_cannot_be_compared(attempt, tmp_path, words, said):
     own_rows(tmp_path, False)
-    told = calibrant("compare", tmp_path / "own.csv", *words)
+    told = attempt("compare", tmp_path / "own.csv", *words)
     assert told.exit_code == 2
     assert said in told.stderr
 
 
-def test_options_of_rows_need_a_file(calibrant):
+def test_options_of_rows_need_a_file(attempt):
     for words in (("--score", "s"), ("--json",), ()):
-        told = calibrant("compare", *words)
+        told = attempt("compare", *words)
         assert told.exit_code == 2
         assert "FILE" in told.stderr
 
 
-def test_a_comparison_on_sorted_rows_is_refused(calibrant, tmp_path):
+def test_a_comparison_on_sorted_rows_is_refused(attempt, tmp_path):
     own_rows(tmp_path, False)
     head, *lines = (tmp_path / "own.csv").read_text().splitlines()
     lines.sort(key=lambda line: line.split(",")[2])
     (tmp_path / "own.csv").write_text("\n".join([head, *lines]))
     words = ("compare", tmp_path / "own.csv", "--score", "s", "--outcome", "y")
-    assert "sorted or grouped by outcome" in calibrant(*words).stderr
-    assert calibrant(*words, "--trust-order").exit_code == 0
+    assert "sorted or grouped by outcome" in attempt(*words).stderr
+    attempt(*words, "--trust-order")

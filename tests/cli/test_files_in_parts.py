@@ -58,10 +58,7 @@ def test_a_file_cut_anywhere_goes_on_in_its_state(calibrant, rows, tmp_path, opt
 
     def run(part, state, out):
         source = written(part, tmp_path / "in.csv")
-        result = calibrant(
-            "recalibrate", source, *NAMES, *options, *key, "--state", state, "--out", out
-        )
-        assert result.exit_code == 0, result.stderr
+        calibrant("recalibrate", source, *NAMES, *options, *key, "--state", state, "--out", out)
         return said_in(out)
 
     kind = Fleet if key else Recalibrator
@@ -86,7 +83,6 @@ def test_a_large_file_is_the_file(calibrant, rows, tmp_path, monkeypatch, option
     monkeypatch.setattr(COMMAND, "LARGE", 1000)
     monkeypatch.setattr(chunks, "BLOCK", 900)
     large = calibrant(*asked, "--out", out, "--smooth", "fine", "--state", tmp_path / "large")
-    assert large.exit_code == 0, large.stderr
     assert "large file" in large.stderr
     assert "the file is large" not in whole.stderr
     assert out.read_bytes() == expected
@@ -112,7 +108,6 @@ def test_a_packed_file_is_as_large_as_what_it_holds(calibrant, tmp_path, monkeyp
     source.write_bytes(gzip.compress(b"s,y\n" + b"0.5,1\n0.5,0\n" * 20_000))
     assert source.stat().st_size < 2000
     result = calibrant("recalibrate", source, "--score", "s", "--outcome", "y")
-    assert result.exit_code == 0, result.stderr
     assert "large file" in result.stderr
 
 
@@ -122,7 +117,6 @@ def test_a_large_file_without_times(calibrant, rows, tmp_path, monkeypatch):
     rows = rows.assign(y=rows["y"].where(rows.index % 5 > 0))
     source, out = written(rows, tmp_path / "in.csv"), tmp_path / "out.csv"
     result = calibrant("recalibrate", source, "--score", "s", "--outcome", "y", "--out", out)
-    assert result.exit_code == 0, result.stderr
     said = np.array(said_in(out), dtype=float)
     assert said.tolist() == Recalibrator().run(rows["s"], rows["y"]).tolist()
     has = rows["y"].notna()
@@ -138,49 +132,48 @@ def test_what_needs_all_rows_reads_all_rows(calibrant, rows, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     rows = rows.assign(k=rows.index) if "--id" in options else rows
     result = calibrant("recalibrate", written(rows, tmp_path / "in.csv"), *NAMES, *options)
-    assert result.exit_code == 0, result.stderr
     assert "large" not in result.stderr
 
 
-def test_a_bad_row_of_a_large_file_is_named_by_its_line(calibrant, rows, tmp_path, monkeypatch):
+def test_a_bad_row_of_a_large_file_is_named_by_its_line(attempt, rows, tmp_path, monkeypatch):
     monkeypatch.setattr(COMMAND, "LARGE", 1000)
     monkeypatch.setattr(chunks, "BLOCK", 900)
     rows = rows.copy()
     rows.loc[250, "s"] = 1.5
     out = tmp_path / "out.csv"
-    result = calibrant("recalibrate", written(rows, tmp_path / "in.csv"), *NAMES, "--out", out)
+    result = attempt("recalibrate", written(rows, tmp_path / "in.csv"), *NAMES, "--out", out)
     assert result.exit_code == 2
     assert "line 252, column 's': got 1.5" in result.stderr
     rows.loc[250, ["s", "t"]] = 0.5, 0.0
-    result = calibrant("recalibrate", written(rows, tmp_path / "in.csv"), *NAMES, "--out", out)
+    result = attempt("recalibrate", written(rows, tmp_path / "in.csv"), *NAMES, "--out", out)
     assert "line 252, column 't': " in result.stderr
     assert not out.exists()
 
 
-def test_a_state_belongs_to_one_process_at_a_time(calibrant, rows, tmp_path):
+def test_a_state_belongs_to_one_process_at_a_time(attempt, rows, tmp_path):
     state = tmp_path / "state"
     asked = ("recalibrate", written(rows, tmp_path / "in.csv"), *NAMES, "--state", state)
     with kept_alone(state):
-        refused = calibrant(*asked)
+        refused = attempt(*asked)
     assert refused.exit_code == 2
     assert "is in use by another process" in refused.stderr.replace("\n", " ")
     assert not state.exists()
-    assert calibrant(*asked).exit_code == 0
+    attempt(*asked)
     kept = state.read_bytes()
     with kept_alone(state):
-        assert calibrant(*asked).exit_code == 2
+        assert attempt(*asked).exit_code == 2
     assert state.read_bytes() == kept
     assert sorted(each.name for each in tmp_path.iterdir()) == ["in.csv", "state"]
 
 
 @pytest.mark.parametrize("other", ["--out", "--report", None])
-def test_a_state_has_a_name_of_its_own(calibrant, rows, tmp_path, other):
+def test_a_state_has_a_name_of_its_own(attempt, rows, tmp_path, other):
     source, same = written(rows, tmp_path / "in.csv"), tmp_path / "same.html"
     state = source if other is None else same
     outs = () if other is None else (other, same)
     if other == "--out":
         outs, state = ("--out", tmp_path / "same.csv"), tmp_path / "same.csv"
-    refused = calibrant("recalibrate", source, *NAMES, "--state", state, *outs)
+    refused = attempt("recalibrate", source, *NAMES, "--state", state, *outs)
     assert refused.exit_code == 2
     told = "is also the input file" if other is None else f"{other} and --state are the same file"
     assert told in refused.stderr.replace("\n", " ")

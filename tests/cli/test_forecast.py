@@ -20,10 +20,9 @@ from calibrant.tables import read
 
 
 def test_a_file_gets_one_probability_a_row(calibrant, events, tmp_path):
-    result = calibrant(
+    calibrant(
         "forecast", events, "--outcome", "outcome", "--seed", "3", "--out", tmp_path / "o.csv"
     )
-    assert result.exit_code == 0, result.stderr
     rows = list(csv.DictReader((tmp_path / "o.csv").read_text().splitlines()))
     outcomes = [float(row["outcome"]) for row in rows]
     assert [row["day"] for row in rows] == [str(t) for t in range(300)]
@@ -74,12 +73,12 @@ def forecaster_after(outcomes):
     return forecaster
 
 
-def test_times_of_a_file(calibrant, tmp_path):
+def test_times_of_a_file(attempt, tmp_path):
     rain = load("seattle_rain")
     rows = zip(rain.times[:3000], rain.outcomes[:3000].astype(int), strict=True)
     path = tmp_path / "rain.csv"
     path.write_text("day,rain\n" + "".join(f"{day},{wet}\n" for day, wet in rows))
-    result = calibrant(
+    result = attempt(
         "forecast", path, "--outcome", "rain", "--time", "day", "--out", tmp_path / "o.csv"
     )
     assert result.exit_code == 0, result.stderr
@@ -90,7 +89,7 @@ def test_times_of_a_file(calibrant, tmp_path):
         (("--time", "nobody"), "nobody"),
         (("--time", "day", "--forecaster", "zoom"), "does not use times"),
     ):
-        result = calibrant("forecast", path, "--outcome", "rain", *refused)
+        result = attempt("forecast", path, "--outcome", "rain", *refused)
         assert result.exit_code == 2
         assert why in result.stderr
 
@@ -98,7 +97,6 @@ def test_times_of_a_file(calibrant, tmp_path):
 def test_ahead_in_a_file(calibrant, events, tmp_path):
     out = tmp_path / "o.csv"
     result = calibrant("forecast", events, "--outcome", "outcome", "--ahead", "4", "--out", out)
-    assert result.exit_code == 0, result.stderr
     outcomes = read(events).take("outcome").values
     expected = EventForecaster(ahead=4).run(outcomes)
     assert read(out).take("prediction").values.tolist() == expected.tolist()
@@ -124,7 +122,6 @@ def test_outcomes_that_become_known_late(calibrant, tmp_path, ahead):
     path.write_text("t,y,known\n" + "".join(lines))
     given = ("--outcome", "y", "--time", "t", "--available", "known", "--ahead", str(ahead))
     result = calibrant("forecast", path, *given, "--out", out)
-    assert result.exit_code == 0, result.stderr
     twin, expected, waiting = EventForecaster(ahead=ahead), [], []
     for t in range(400):
         for at, row in sorted(waiting):
@@ -145,20 +142,17 @@ def test_outcomes_that_become_known_late(calibrant, tmp_path, ahead):
 
 def test_a_report_of_a_forecast(calibrant, events, tmp_path):
     page = tmp_path / "page.html"
-    result = calibrant("forecast", events, "--outcome", "outcome", "--report", page, "--ahead", "2")
-    assert result.exit_code == 0, result.stderr
+    calibrant("forecast", events, "--outcome", "outcome", "--report", page, "--ahead", "2")
     html = page.read_text()
     assert "What the forecasts drew on" in html
     assert f"calibrant forecast {events} --outcome outcome --ahead 2 --report {page}" in html
-    other = calibrant("forecast", events, "--forecaster", "zoom", "--report", page)
-    assert other.exit_code == 0, other.stderr
+    calibrant("forecast", events, "--forecaster", "zoom", "--report", page)
     assert "drew on" not in page.read_text()
 
 
 @pytest.mark.parametrize("name", FORECASTERS)
 def test_every_forecaster_can_be_named(calibrant, events, name):
     result = calibrant("forecast", events, "--forecaster", name)
-    assert result.exit_code == 0, result.stderr
     heads = [line.split() for line in result.stdout.splitlines() if "running-mean" in line]
     assert heads[0][0] == name
     assert len(set(heads[0])) == len(heads[0])
@@ -167,7 +161,7 @@ def test_every_forecaster_can_be_named(calibrant, events, name):
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".jsonl", ".parquet"])
 def test_results_in_every_format(calibrant, events, tmp_path, suffix):
     out = tmp_path / f"out{suffix}"
-    assert calibrant("forecast", events, "--out", out).exit_code == 0
+    calibrant("forecast", events, "--out", out)
     again = read(out).take("prediction").values
     assert again.tolist() == EventForecaster().run(read(events).take("outcome").values).tolist()
 
@@ -265,7 +259,6 @@ def test_the_bundled_stream_of_make_run(calibrant, first_flights):
     """Flights, calibrated."""
     path, count = first_flights
     result = calibrant("forecast", path, "--outcome", "outcome")
-    assert result.exit_code == 0, result.stderr
     assert f"{count:,} rounds" in result.stdout
     row = next(line.split() for line in result.stdout.splitlines() if line.startswith("Cal2"))
     own, zoom = (float(figure.replace(",", "")) for figure in row[2:4])
@@ -308,7 +301,6 @@ def forecast_of(calibrant, tmp_path, text, *options):
     found = calibrant(
         "forecast", tmp_path / "rows.csv", "--outcome", "y", *options, "--out", out, "--json"
     )
-    assert found.exit_code == 0, found.stderr
     rows = csv.DictReader(out.read_text().splitlines())
     column = [float(row["prediction"]) for row in rows]
     return column, json.loads(found.stdout)["following"]
@@ -352,15 +344,15 @@ def test_rows_of_one_time_are_forecast_together(calibrant, tmp_path):
     assert halves == whole
 
 
-def test_several_rows_without_an_outcome_are_forecast(calibrant, tmp_path):
-    whole, _ = forecast_of(calibrant, tmp_path, daily(123, 123), "--ahead", "3")
-    empty, following = forecast_of(calibrant, tmp_path, daily(123, 120), "--ahead", "3")
+def test_several_rows_without_an_outcome_are_forecast(attempt, tmp_path):
+    whole, _ = forecast_of(attempt, tmp_path, daily(123, 123), "--ahead", "3")
+    empty, following = forecast_of(attempt, tmp_path, daily(123, 120), "--ahead", "3")
     assert empty == whole
     assert [each["forecast"] for each in following] == whole[120:]
-    told = calibrant("forecast", tmp_path / "rows.csv", "--outcome", "y").stdout
+    told = attempt("forecast", tmp_path / "rows.csv", "--outcome", "y").stdout
     assert "Forecasts after the last outcome" in told
     (tmp_path / "rows.csv").write_text("y\n1\n\n0\n0\n".replace("\n\n", '\n""\n'))
-    assert "line 3" in calibrant("forecast", tmp_path / "rows.csv", "--outcome", "y").stderr
+    assert "line 3" in attempt("forecast", tmp_path / "rows.csv", "--outcome", "y").stderr
 
 
 def test_the_next_row_knows_what_has_arrived_by_then(calibrant, tmp_path):
@@ -386,7 +378,7 @@ def test_two_halves_with_a_state_are_the_whole(calibrant, tmp_path, options):
     assert halves == whole
 
 
-def test_a_state_that_does_not_fit_is_refused(calibrant, tmp_path):
+def test_a_state_that_does_not_fit_is_refused(attempt, calibrant, tmp_path):
     state = tmp_path / "state"
     forecast_of(calibrant, tmp_path, daily(60, 60), "--ahead", "3", "--state", state)
     before, rows = state.read_bytes(), tmp_path / "rows.csv"
@@ -395,7 +387,7 @@ def test_a_state_that_does_not_fit_is_refused(calibrant, tmp_path):
         (("--forecaster", "zoom"), "EventForecaster"),
         (("--time", "t", "--available", "t"), "cannot be combined with --available"),
     ):
-        told = calibrant("forecast", rows, "--outcome", "y", *options, "--state", state)
+        told = attempt("forecast", rows, "--outcome", "y", *options, "--state", state)
         assert told.exit_code == 2
         assert said in told.stderr
     assert state.read_bytes() == before

@@ -56,8 +56,7 @@ def figures_of(stdout, name):
 
 
 def test_every_column_stays_and_one_is_added(calibrant, scores, scored, tmp_path):
-    result = calibrant("recalibrate", scores, *NAMES, "--seed", "3", "--out", tmp_path / "o.csv")
-    assert result.exit_code == 0, result.stderr
+    calibrant("recalibrate", scores, *NAMES, "--seed", "3", "--out", tmp_path / "o.csv")
     rows = list(csv.DictReader((tmp_path / "o.csv").read_text().splitlines()))
     assert list(rows[0]) == [*scored, "calibrated"]
     assert [row["key"] for row in rows] == scored["key"]
@@ -90,7 +89,6 @@ def test_late_outcomes_and_groups_as_in_a_frame(calibrant, scored, tmp_path, suf
         "recalibrate", source, *NAMES, "--id", "key", "--time", "t", "--available", "known",
         "--by", "place", "--out", out,
     )  # fmt: skip
-    assert result.exit_code == 0, result.stderr
     expected = recalibrate_frame(
         frame, score="score", outcome="outcome", id="key", time="t", available="known", by="place"
     )
@@ -127,7 +125,6 @@ def test_groups_may_be_called_anything(calibrant, scores, tmp_path):
     result = calibrant(
         "recalibrate", scores, *NAMES, "--by", "place", "--report", tmp_path / "r.html"
     )
-    assert result.exit_code == 0, result.stderr
     for name in odd:
         assert name in result.stdout
     assert "&lt;b&gt;&amp;" in (tmp_path / "r.html").read_text()
@@ -135,7 +132,6 @@ def test_groups_may_be_called_anything(calibrant, scores, tmp_path):
 
 def test_there_may_be_as_many_groups_as_a_recalibrator_takes(calibrant, scores):
     result = calibrant("recalibrate", scores, *NAMES, "--by", "key")
-    assert result.exit_code == 0, result.stderr
     assert "and 980 smaller groups" in result.stdout  # the largest 1,000 are measured
 
 
@@ -197,7 +193,6 @@ def test_the_report_tells_the_same(calibrant, scores, tmp_path):
     page = tmp_path / "r.html"
     options = [*NAMES, "--time", "t", "--by", "place", "--seed", "9", "--report"]
     result = calibrant("recalibrate", scores, *options, page)
-    assert result.exit_code == 0, result.stderr
     assert "The probabilities are now based on " in result.stdout
     outline = Outline()
     outline.feed(page.read_text())
@@ -230,7 +225,6 @@ def test_a_notebook_gets_the_same_page(calibrant, scores, scored, tmp_path):
     lines[5] = lines[5][: lines[5].rindex(",") + 1]  # an outcome that is not known
     scores.write_text("\n".join(lines) + "\n")
     result = calibrant("recalibrate", scores, *options, "--report", page)
-    assert result.exit_code == 0, result.stderr
     outcomes = [None if t == 4 else y for t, y in enumerate(scored["outcome"])]
     frame = polars.DataFrame({**scored, "outcome": outcomes})
     done = recalibrate_frame(frame, **names)
@@ -284,7 +278,6 @@ def test_the_bundled_stream_of_make_run(calibrant, first_flights):
     """The main job of the README: flights, before and after."""
     path, count = first_flights
     result = calibrant("recalibrate", path, *NAMES, "--time", "t")
-    assert result.exit_code == 0, result.stderr
     flights = load("nycflights")
     raw, after = figures_of(result.stdout, "Brier score")
     assert raw == pytest.approx(brier(flights.scores[:count], flights.outcomes[:count]), abs=1e-4)
@@ -307,7 +300,6 @@ def test_episodes_are_printed_and_in_json(calibrant, tmp_path):
     path.write_text("\n".join(["t,score,outcome", *lines]) + "\n")
     options = ["recalibrate", path, "--score", "score", "--outcome", "outcome", "--time", "t"]
     result = calibrant(*options)
-    assert result.exit_code == 0, result.stderr
     assert "raw: 1 episode in 6,000 rounds" in result.stdout
     assert "calibrated: No alarm in 6,000 rounds" in " ".join(result.stdout.split())
     found = json.loads(calibrant(*options, "--json").stdout)

@@ -65,12 +65,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_nothing_is_written_and_the_place_is_named(calibrant, tmp_path, name):
+def test_nothing_is_written_and_the_place_is_named(attempt, tmp_path, name):
     content, options, words = BAD[name]
     path = tmp_path / "bad.csv"
     path.write_text(content)
     refused(
-        calibrant(
+        attempt(
             "recalibrate", path, "--score", "score", "--outcome", "outcome", *options,
             "--out", tmp_path / "out.csv", "--report", tmp_path / "r.html",
         ),
@@ -88,52 +88,52 @@ def test_nothing_is_written_and_the_place_is_named(calibrant, tmp_path, name):
         ("recalibrate", ("--outcome", "outcome")),
     ],
 )  # fmt: skip
-def test_options_of_the_other_command_and_a_missing_score(calibrant, tmp_path, command, option):
+def test_options_of_the_other_command_and_a_missing_score(attempt, tmp_path, command, option):
     path = tmp_path / "good.csv"
     path.write_text(file_with())
-    result = calibrant(command, path, *option)
+    result = attempt(command, path, *option)
     assert result.exit_code == 2
     missing = "'--score'" if option[0] == "--outcome" else option[0]
     assert missing in result.stderr
 
 
-def test_a_gzip_cut_short(calibrant, tmp_path):
+def test_a_gzip_cut_short(attempt, tmp_path):
     whole = gzip.compress(b"score,outcome\n" + b"0.25,1\n0.125,0\n" * 5000)
     path = tmp_path / "cut.csv.gz"
     path.write_bytes(whole[: len(whole) // 2])
-    refused(calibrant("recalibrate", path, "--score", "score"), "cut.csv.gz", "cut short")
+    refused(attempt("recalibrate", path, "--score", "score"), "cut.csv.gz", "cut short")
 
 
-def test_places_where_nothing_can_be_written(calibrant, tmp_path):
+def test_places_where_nothing_can_be_written(attempt, tmp_path):
     path = tmp_path / "good.csv"
     path.write_text(file_with())
     names = ["--score", "score", "--outcome", "outcome"]
     out, page = tmp_path / "o.csv", tmp_path / "r.html"
-    refused(calibrant("recalibrate", path, *names, "--out", tmp_path / "o.xlsx"), "o.xlsx", ".csv")
-    refused(calibrant("recalibrate", path, *names, "--out", out, "--report", out), "o.csv", ".html")
+    refused(attempt("recalibrate", path, *names, "--out", tmp_path / "o.xlsx"), "o.xlsx", ".csv")
+    refused(attempt("recalibrate", path, *names, "--out", out, "--report", out), "o.csv", ".html")
     nowhere = tmp_path / "no"
     refused(
-        calibrant("recalibrate", path, *names, "--out", out, "--report", nowhere / "r.html"),
+        attempt("recalibrate", path, *names, "--out", out, "--report", nowhere / "r.html"),
         "r.html",
     )
     refused(
-        calibrant("recalibrate", path, *names, "--out", nowhere / "o.csv", "--report", page),
+        attempt("recalibrate", path, *names, "--out", nowhere / "o.csv", "--report", page),
         "o.csv",
     )
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_file_that_is_read_is_not_written(calibrant, tmp_path):
+def test_the_file_that_is_read_is_not_written(attempt, tmp_path):
     path, link = tmp_path / "in.csv", tmp_path / "link.csv"
     path.write_text(file_with())
     link.symlink_to(path)
     for out in (path, link):
         refused(
-            calibrant("recalibrate", path, "--score", "score", "--out", out),
+            attempt("recalibrate", path, "--score", "score", "--out", out),
             out.name,
             "another file",
         )
-        refused(calibrant("forecast", path, "--outcome", "outcome", "--out", out), "another file")
+        refused(attempt("forecast", path, "--outcome", "outcome", "--out", out), "another file")
     assert path.read_text() == file_with()
 
 
@@ -152,7 +152,7 @@ def test_a_full_disk_names_the_file_and_leaves_nothing(program, tmp_path):
         assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_report_without_matplotlib(calibrant, tmp_path, monkeypatch):
+def test_a_report_without_matplotlib(attempt, calibrant, tmp_path, monkeypatch):
     path = tmp_path / "good.csv"
     path.write_text(file_with())
     real = builtins.__import__
@@ -165,21 +165,21 @@ def test_a_report_without_matplotlib(calibrant, tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     names = ["--score", "score", "--outcome", "outcome", "--out", tmp_path / "o.csv"]
     refused(
-        calibrant("recalibrate", path, *names, "--report", tmp_path / "r.html"),
+        attempt("recalibrate", path, *names, "--report", tmp_path / "r.html"),
         "pip install 'calibrant[plot]'",
     )
     assert list(tmp_path.iterdir()) == [path]
-    assert calibrant("recalibrate", path, *names).exit_code == 0  # without a report, none is needed
+    calibrant("recalibrate", path, *names)  # without a report, none is needed
 
 
 def test_files_that_were_there_are_kept_after_an_error_and_replaced_without_one(
-    calibrant, tmp_path
+    attempt, calibrant, tmp_path
 ):
     path, out = tmp_path / "in.csv", tmp_path / "out.csv"
     out.write_text("precious\n")
     path.write_text(file_with(score="7"))
-    refused(calibrant("recalibrate", path, "--score", "score", "--out", out), "line 3")
+    refused(attempt("recalibrate", path, "--score", "score", "--out", out), "line 3")
     assert out.read_text() == "precious\n"
     path.write_text(file_with())
-    assert calibrant("recalibrate", path, "--score", "score", "--out", out).exit_code == 0
+    calibrant("recalibrate", path, "--score", "score", "--out", out)
     assert out.read_text().startswith("key,t")

@@ -49,7 +49,6 @@ def test_the_estimates_to_rank_by_are_those_of_a_fleet(rows, tmp_path, calibrant
     out = tmp_path / "out.csv"
     asked = ("recalibrate", written(rows, tmp_path / "a.csv"), *OPTIONS)
     fine = calibrant(*asked, "--smooth", "fine", "--out", out, "--json")
-    assert fine.exit_code == 0, fine.output
     fleet = Fleet()
     expected = []
     for shop, score, sold in rows.itertuples(index=False):
@@ -61,7 +60,7 @@ def test_the_estimates_to_rank_by_are_those_of_a_fleet(rows, tmp_path, calibrant
     assert fine.stdout == calibrant(*asked, "--json").stdout  # what keys are off, too
 
 
-def test_the_state_goes_on_and_a_bad_file_leaves_it_alone(rows, tmp_path, calibrant):
+def test_the_state_goes_on_and_a_bad_file_leaves_it_alone(rows, tmp_path, attempt, calibrant):
     first, second = rows.iloc[:1000], rows.iloc[1000:]
     state, out = tmp_path / "state", tmp_path / "out.csv"
     options = (*OPTIONS, "--state", state)
@@ -69,11 +68,11 @@ def test_the_state_goes_on_and_a_bad_file_leaves_it_alone(rows, tmp_path, calibr
     before = state.read_bytes()
     bad = second.copy()
     bad.loc[bad.index[1500], "shop"] = None
-    done = calibrant("recalibrate", written(bad, tmp_path / "b.csv"), *options)
+    done = attempt("recalibrate", written(bad, tmp_path / "b.csv"), *options)
     assert done.exit_code == 2
     assert "line 1502, column 'shop': the key is missing" in done.stderr
     assert state.read_bytes() == before
-    done = calibrant("recalibrate", written(second, tmp_path / "c.csv"), *options, "--out", out)
+    done = attempt("recalibrate", written(second, tmp_path / "c.csv"), *options, "--out", out)
     assert "continuing with 40 keys after 1,000 predictions" in done.stderr
     expected = Fleet().run(rows["shop"], rows["score"], rows["sold"])[1000:]
     assert read(out).take("prediction", "calibrated").values.tolist() == expected.tolist()
@@ -91,9 +90,9 @@ def test_the_state_goes_on_and_a_bad_file_leaves_it_alone(rows, tmp_path, calibr
         (["--column", "score", "--out", "x.csv"], "already has a column 'score'"),
     ],
 )
-def test_what_does_not_go_together_is_refused(rows, tmp_path, options, words, calibrant):
+def test_what_does_not_go_together_is_refused(rows, tmp_path, options, words, attempt):
     source = written(rows, tmp_path / "a.csv")
-    done = calibrant("recalibrate", source, *OPTIONS, *options)
+    done = attempt("recalibrate", source, *OPTIONS, *options)
     assert done.exit_code == 2
     assert words in " ".join(done.stderr.split())
 
@@ -154,10 +153,10 @@ def test_keys_that_are_off_in_json_and_when_outcomes_come_late(with_a_key_off, t
     assert found["calibrated"]["brier"] == pytest.approx(brier)
 
 
-def test_the_page_of_a_run_with_keys(with_a_key_off, tmp_path, calibrant):
+def test_the_page_of_a_run_with_keys(with_a_key_off, tmp_path, attempt):
     page = tmp_path / "page.html"
     source = written(with_a_key_off, tmp_path / "a.csv")
-    done = calibrant("recalibrate", source, *OPTIONS, "--report", page)
+    done = attempt("recalibrate", source, *OPTIONS, "--report", page)
     assert "the report, a page for a browser" in done.stdout
     text = page.read_text()
     assert "1 of 12 keys is miscalibrated by more than 0.02" in text
@@ -166,7 +165,7 @@ def test_the_page_of_a_run_with_keys(with_a_key_off, tmp_path, calibrant):
     assert "--key shop" in text
     no_outcomes = written(with_a_key_off.assign(sold=np.nan), tmp_path / "b.csv")
     before = page.read_bytes()
-    done = calibrant(
+    done = attempt(
         "recalibrate", no_outcomes, *OPTIONS, "--report", page, "--out", tmp_path / "out.csv"
     )
     assert "no outcome is known" in done.stderr
@@ -204,14 +203,14 @@ def test_outcomes_of_one_kind_that_come_later_turn_the_verdict(with_a_key_off, t
     assert json.loads(cured.stdout)["verdict"] != "doubtful"
 
 
-def test_a_page_that_fails_leaves_no_file(with_a_key_off, tmp_path, calibrant, monkeypatch):
+def test_a_page_that_fails_leaves_no_file(with_a_key_off, tmp_path, attempt, monkeypatch):
     def fails(*_, **__):
         raise ValueError("no figure")
 
     monkeypatch.setattr(Page, "reliability", fails)
     source = written(with_a_key_off, tmp_path / "a.csv")
     outputs = ("--out", tmp_path / "out.csv", "--report", tmp_path / "page.html")
-    done = calibrant("recalibrate", source, *OPTIONS, *outputs, "--state", tmp_path / "state")
+    done = attempt("recalibrate", source, *OPTIONS, *outputs, "--state", tmp_path / "state")
     assert (done.exit_code, "no figure" in done.stderr) == (2, True)
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
@@ -256,15 +255,15 @@ def test_outcomes_by_id_in_a_later_file(with_a_key_off, tmp_path, calibrant):
     assert Fleet.load(state).to_bytes() == wanted.to_bytes()
 
 
-def test_rows_that_only_wait_and_rows_that_say_nothing(with_a_key_off, tmp_path, calibrant):
+def test_rows_that_only_wait_and_rows_that_say_nothing(with_a_key_off, tmp_path, attempt):
     rows = with_a_key_off.drop(columns=["at", "known"]).assign(order=range(SIZE), sold=np.nan)
-    done = calibrant("recalibrate", written(rows, tmp_path / "a.csv"), *OPTIONS, "--id", "order")
+    done = attempt("recalibrate", written(rows, tmp_path / "a.csv"), *OPTIONS, "--id", "order")
     assert "predictions pending: 3,000" in done.stdout
     rows.loc[7, "score"] = np.nan
-    done = calibrant("recalibrate", written(rows, tmp_path / "b.csv"), *OPTIONS, "--id", "order")
+    done = attempt("recalibrate", written(rows, tmp_path / "b.csv"), *OPTIONS, "--id", "order")
     assert "line 9, column 'order': the row has neither a score nor an outcome" in done.stderr
 
 
-def test_keys_need_a_file(calibrant):
-    done = calibrant("recalibrate", "-", "--score", "s", "--key", "k")
+def test_keys_need_a_file(attempt):
+    done = attempt("recalibrate", "-", "--score", "s", "--key", "k")
     assert "--key needs a FILE" in done.stderr

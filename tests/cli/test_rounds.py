@@ -146,8 +146,7 @@ def test_a_table_in_parts_is_one_table_and_the_plain_book(calibrant, tmp_path, p
         for start, stop in pairwise(cuts):
             source = written(rows[start:stop], tmp_path / "part.csv")
             common = ("--available", "known", *named, *key, "--state", state, "--out", out)
-            result = calibrant("recalibrate", source, *NAMES, *common, *options)
-            assert result.exit_code == 0, result.stderr
+            calibrant("recalibrate", source, *NAMES, *common, *options)
             found += pd.read_csv(out)["calibrated"].tolist()
         assert found == expected
     columns = {"score": "s", "outcome": "y", "time": "t", "available": "known"}
@@ -165,11 +164,9 @@ def test_a_table_in_parts_is_one_table_and_the_plain_book(calibrant, tmp_path, p
 
 def piped(calibrant, lines, *options):
     text = "".join(json.dumps(line) + "\n" for line in lines)
-    result = calibrant(
+    return calibrant(
         "recalibrate", "-", "--score", "s", "--outcome", "y", "--id", "id", *options, stdin=text
     )
-    assert result.exit_code == 0, result.stderr
-    return result
 
 
 def test_a_pipe_measures_beyond_an_id_that_is_never_answered(calibrant):

@@ -44,22 +44,22 @@ def payments():
     )
 
 
-def test_a_state_has_its_own_options_and_a_bad_file_leaves_it_alone(calibrant, payments, tmp_path):
+def test_a_state_has_its_own_options_and_a_bad_file_leaves_it_alone(attempt, payments, tmp_path):
     state, rows = tmp_path / "state", payments.iloc[:300]
     source = written(rows, tmp_path / "a.csv")
-    calibrant(
+    attempt(
         "recalibrate", source, *NAMES, *KEY, "--silence", "0", "--after", "30h", "--state", state
     )
     before = state.read_bytes()
-    result = calibrant("recalibrate", source, *NAMES, *KEY, "--hold", "3d", "--state", state)
+    result = attempt("recalibrate", source, *NAMES, *KEY, "--hold", "3d", "--state", state)
     assert "was saved with hold=None, got 3d" in result.stderr
     later = payments.iloc[300:600].astype({"shop": object}).copy()
     later.loc[later.index[250], "shop"] = None
     bad = written(later, tmp_path / "b.csv")
-    result = calibrant("recalibrate", bad, *NAMES, *KEY, "--state", state)
+    result = attempt("recalibrate", bad, *NAMES, *KEY, "--state", state)
     assert "line 252, column 'shop': the key is missing" in result.stderr
     assert state.read_bytes() == before
-    result = calibrant("recalibrate", source, *NAMES[:4], *KEY, "--state", state)
+    result = attempt("recalibrate", source, *NAMES[:4], *KEY, "--state", state)
     assert "either all predictions need a time" in result.stderr
     assert state.read_bytes() == before
 
@@ -77,10 +77,10 @@ def test_a_state_has_its_own_options_and_a_bad_file_leaves_it_alone(calibrant, p
         ["--silence", "0", "--due", "nowhere"],
     ],
 )
-def test_what_makes_no_sense_is_refused_as_without_keys(calibrant, payments, tmp_path, options):
+def test_what_makes_no_sense_is_refused_as_without_keys(attempt, payments, tmp_path, options):
     source = written(payments.iloc[:50], tmp_path / "a.csv")
-    plain = calibrant("recalibrate", source, *NAMES, *options)
-    keyed = calibrant("recalibrate", source, *NAMES, *KEY, *options)
+    plain = attempt("recalibrate", source, *NAMES, *options)
+    keyed = attempt("recalibrate", source, *NAMES, *KEY, *options)
     assert plain.exit_code == keyed.exit_code == 2
     assert plain.stderr == keyed.stderr != ""
 
@@ -113,16 +113,16 @@ def test_silent_rows_are_measured_at_their_deadlines(calibrant, payments, tmp_pa
     assert f"{found['outcomes']:,} rounds with an outcome" in page.read_text()
 
 
-def test_rows_that_all_wait_for_their_deadlines(calibrant, payments, tmp_path):
+def test_rows_that_all_wait_for_their_deadlines(attempt, payments, tmp_path):
     source = written(payments.assign(fraud=np.nan), tmp_path / "a.csv")
     options = ("--silence", "0", "--after", "300d")
-    found = json.loads(calibrant("recalibrate", source, *NAMES, *KEY, *options, "--json").stdout)
+    found = json.loads(attempt("recalibrate", source, *NAMES, *KEY, *options, "--json").stdout)
     assert (found["outcomes"], found["waiting"], found["mean_outcome"]) == (0, SIZE, None)
-    result = calibrant(
+    result = attempt(
         "recalibrate", source, *NAMES, *KEY, *options, "--report", tmp_path / "page.html"
     )
     assert "no outcome is known" in result.stderr
-    result = calibrant("recalibrate", source, *NAMES, *KEY, "--hold", "3d")
+    result = attempt("recalibrate", source, *NAMES, *KEY, "--hold", "3d")
     assert "no outcome is known: every value is missing" in result.stderr
 
 

@@ -12,7 +12,6 @@ def test_run_takes_parameters_and_knows_the_number_of_rounds(calibrant, events, 
     for spec, gaps in (("foster-hart:gaps=5", 5), ("foster-hart:gaps=T/10", 30)):
         out = tmp_path / "out.csv"
         result = calibrant("forecast", events, "--forecaster", spec, "--out", out)
-        assert result.exit_code == 0, result.stderr
         name, parameter = spec.split(":")
         assert f"{name}:" in result.stdout
         assert parameter in result.stdout
@@ -22,11 +21,10 @@ def test_run_takes_parameters_and_knows_the_number_of_rounds(calibrant, events, 
 
 def test_simulate_takes_parameters(calibrant, tmp_path):
     out = tmp_path / "game.csv"
-    result = calibrant(
+    calibrant(
         "simulate", "contrarian", "--rounds", 64, "--forecaster", "foster-hart:horizon=T",
         "--out", out,
     )  # fmt: skip
-    assert result.exit_code == 0, result.stderr
     game = play(FosterHart(4), Contrarian(), 64)
     assert read(out).take("prediction").values.tolist() == game.predictions.tolist()
 
@@ -39,19 +37,17 @@ def test_simulate_takes_parameters(calibrant, tmp_path):
         ("nobody", "forecaster must be one of 'event-forecaster', 'zoom'"),
     ],
 )
-def test_a_bad_spec_is_one_clear_line(calibrant, events, tmp_path, spec, word):
+def test_a_bad_spec_is_one_clear_line(attempt, events, tmp_path, spec, word):
     out = tmp_path / "out.csv"
-    result = calibrant(
-        "forecast", events, "--outcome", "outcome", "--forecaster", spec, "--out", out
-    )
+    result = attempt("forecast", events, "--outcome", "outcome", "--forecaster", spec, "--out", out)
     assert result.exit_code == 2
     assert word in result.stderr
     assert result.stderr.splitlines()[-1].startswith("calibrant: error:")
     assert not out.exists()
 
 
-def test_a_pipe_does_not_know_its_number_of_rounds(calibrant):
-    result = calibrant("forecast", "-", "--forecaster", "foster-hart:horizon=T", stdin="1\n0\n")
+def test_a_pipe_does_not_know_its_number_of_rounds(attempt):
+    result = attempt("forecast", "-", "--forecaster", "foster-hart:horizon=T", stdin="1\n0\n")
     assert result.exit_code == 2
     assert "needs T, the number of rounds" in result.stderr
     assert not result.stdout

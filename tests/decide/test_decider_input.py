@@ -13,47 +13,6 @@ from calibrant.decide import (
 from calibrant.measures import cal1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "one question.*got 0"),
-        ({"budget": 0.1, "precision": 0.5}, "one question.*got 2"),
-        ({"budget": 0}, r"budget must be a number in \(0, 1\), got 0"),
-        ({"budget": 1.0}, r"budget must be a number in \(0, 1\), got 1.0"),
-        ({"budget": float("nan")}, r"budget must be a number in \(0, 1\), got nan"),
-        ({"budget": "many"}, r"budget must be a number in \(0, 1\), got 'many'"),
-        ({"budget": 0.01, "per": 10}, r"per must be an integer in \[100, 10000000\], got 10"),
-        ({"budget": 0.01, "per": "soon"}, "per must be .*got 'soon'"),
-        ({"budget": 0.01, "per": 1000.5}, "per must be a whole number of rows, or a time"),
-        ({"budget": 0.01, "band": -0.1}, "band must be a number in"),
-        ({"budget": 0.001, "per": 500}, "no window can hold this: between 0.8 and 1.2 times 0.5"),
-        ({"budget": 0.01, "cap": 1, "floor": 2}, "floor must not be above cap"),
-        ({"precision": 0.5, "cap": 2}, "cap and floor belong to a budget"),
-        ({"precision": 0.5, "per": []}, "per must be a positive number, a timedelta or text"),
-        ({"recall": 0.5, "explore": 0.1, "band": "wide"}, "band must be a number in"),
-        ({"precision": 1.5}, r"precision must be a number in \(0, 1\), got 1.5"),
-        ({"recall": 0.9}, "recall needs explore"),
-        ({"recall": 0, "explore": 0.1}, r"recall must be a number in \(0, 1\)"),
-        ({"recall": 0.9, "explore": 1}, "explore must be a number in"),
-        ({"cost_of_acting": 1}, "cost_of_acting and cost_of_missing go together"),
-        ({"cost_of_acting": 2, "cost_of_missing": 1}, "must be less than cost_of_missing"),
-        ({"cost_of_acting": 1, "cost_of_missing": np.inf}, "cost_of_missing must be a number"),
-        ({"costs": [[0, 1], [2, 3]]}, "costs must make acting"),
-        ({"costs": [1, 2]}, "costs must be .*got shape"),
-        ({"costs": [[0, 1], [0, np.nan]]}, "costs must be finite"),
-        ({"costs": [[-1.7e308, 1.7e308], [1.7e308, -1.7e308]]}, "costs must be finite"),
-        ({"costs": [[0, 10**400], [1, 0]]}, "costs must be .*got"),
-        ({"costs": [[0, 2], [1, 0]], "cost_of_acting": 1}, "exclude each other"),
-        ({"precision": 0.5, "seed": -1}, "seed must be an integer"),
-        ({"precision": 0.5, "after": 3}, "after needs silence"),
-    ],
-    ids=str,
-)
-def test_arguments_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Decider(**arguments)
-
-
 def played():
     decider = Decider(budget=0.1, per="60s")
     decider.decide_many(np.linspace(0, 1, 300), at=np.arange(300))

@@ -76,17 +76,6 @@ def test_answers_in_any_order_of_the_rows():
     assert (fleets[0].expected(keys, scores) == fleets[1].expected(keys, scores)).all()
 
 
-def test_the_oldest_that_waits_expires():
-    fleet = Fleet(capacity=2)
-    fleet.predict_many([1, 2, 3], ids=["a", "b", "c"])
-    assert (fleet.pending, fleet.expired) == (2, 1)
-    assert fleet.update_many([1, 1, 0], ids=["a", "b", "c"]).tolist() == [
-        "expired",
-        "applied",
-        "applied",
-    ]
-
-
 def test_a_key_that_was_forgotten_begins_anew():
     fleet = Fleet(1)
     fleet.run(["old"] * 50 + ["new"] * 50, None, [1.0] * 50 + [0.0] * 50)
@@ -140,20 +129,6 @@ def test_bad_input_changes_nothing(call, message):
         call(fleet)
     assert (fleet.rounds, fleet.learned, len(fleet), fleet.pending) == before
     assert (fleet.expected([1, 2, 3, 4], [0.3] * 4) == predicted).all()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"seed": -1}, "seed must be"),
-        ({"kind": "odds"}, "kind must be one of"),
-        ({"shards": 0}, "shards must be"),
-        ({"capacity": 0}, "capacity must be"),
-    ],
-)
-def test_bad_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Fleet(**arguments)
 
 
 def test_a_key_never_seen_is_not_known():

@@ -252,20 +252,6 @@ def test_monitors_that_are_stopped_lose_no_outcome(monkeypatch):
     assert found(fleet) == found(again)
 
 
-@pytest.mark.parametrize(
-    ("monitor", "words"),
-    [
-        ({"block": 3}, "every, tolerance, alpha, got 'block'"),
-        (Monitor(block=3), "every, tolerance, alpha, got 'block'"),
-        ({"every": 3}, "every"),
-        (7, "monitor must be True"),
-    ],
-)
-def test_monitors_that_a_fleet_cannot_have(monitor, words):
-    with pytest.raises(ValueError, match=words):
-        Fleet(monitor=monitor)
-
-
 @pytest.mark.parametrize("given", [{"most": -1}, {"least": 0}, {"least": 2}, {"least": np.nan}])
 def test_miscalibrated_keys_refuses_nonsense(given):
     with pytest.raises(ValueError, match=next(iter(given))):

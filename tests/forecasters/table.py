@@ -1,23 +1,7 @@
 """Every public forecaster, once for each way of building it: all pass the same tests."""
 
 from calibrant import Epoch, EventForecaster, Interval, Refined, Restarting, Swap, Zoom
-from calibrant.forecasters.rivals import (
-    AOSA,
-    K29,
-    AbernethyBartlettHazan,
-    ContextTree,
-    DyadicHedge,
-    ExponentialWindow,
-    Foster1999,
-    FosterHart,
-    FosterVohra,
-    K29Star,
-    MarkovTable,
-    RunningMean,
-    SeasonalTable,
-    SlidingWindow,
-    UCalibration,
-)
+from calibrant.forecasters import rivals
 from calibrant.partitions import refined
 
 FORECASTERS = [
@@ -44,23 +28,23 @@ FORECASTERS = [
     (Refined, {"measure": "l2", "deviation": 20.0, "horizon": 1000, "constants": "paper"}),
     (Restarting, {"measure": "l1", "base": "interval", "horizon": 300_000}),
     (Restarting, {"measure": "l2", "base": "swap"}),
-    (RunningMean, {}),
-    (FosterHart, {"gaps": 1}),
-    (FosterHart, {"gaps": 32}),
-    (SlidingWindow, {"window": 100}),
-    (ExponentialWindow, {}),
-    (MarkovTable, {}),
-    (SeasonalTable, {"period": 7}),
-    (ContextTree, {}),
-    (FosterVohra, {"bins": 11}),
-    (Foster1999, {}),
-    (AbernethyBartlettHazan, {}),
-    (AbernethyBartlettHazan, {"gaps": 1, "rate": 0.1}),
-    (K29, {"gaps": 32}),
-    (K29Star, {"gaps": 32}),
-    (AOSA, {"gaps": 32}),
-    (UCalibration, {"gaps": 32}),
-    (DyadicHedge, {}),
+    (rivals.RunningMean, {}),
+    (rivals.FosterHart, {"gaps": 1}),
+    (rivals.FosterHart, {"gaps": 32}),
+    (rivals.SlidingWindow, {"window": 100}),
+    (rivals.ExponentialWindow, {}),
+    (rivals.MarkovTable, {}),
+    (rivals.SeasonalTable, {"period": 7}),
+    (rivals.ContextTree, {}),
+    (rivals.FosterVohra, {"bins": 11}),
+    (rivals.Foster1999, {}),
+    (rivals.AbernethyBartlettHazan, {}),
+    (rivals.AbernethyBartlettHazan, {"gaps": 1, "rate": 0.1}),
+    (rivals.K29, {"gaps": 32}),
+    (rivals.K29Star, {"gaps": 32}),
+    (rivals.AOSA, {"gaps": 32}),
+    (rivals.UCalibration, {"gaps": 32}),
+    (rivals.DyadicHedge, {}),
 ]
 IDS = [
     f"{cls.__name__}-{'-'.join(map(str, arguments.values()))}".rstrip("-")

@@ -286,14 +286,6 @@ def test_memory_is_bounded():
     assert again.run(outcomes[:100]).tolist() == forecaster.run(outcomes[:100]).tolist()
 
 
-@pytest.mark.parametrize(
-    "bad", [1, 10_001, [7, 1], [2.0], ["7"], "24", True, 2.5, range(2, 11), {5}]
-)
-def test_what_is_no_period_is_refused(bad):
-    with pytest.raises(ValueError, match="periods"):
-        EventForecaster(periods=bad)
-
-
 def test_periods_read_back():
     assert EventForecaster(periods=(12, 30)).periods == [12, 30]
     assert EventForecaster(periods=12).periods == 12

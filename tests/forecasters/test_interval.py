@@ -114,26 +114,6 @@ def test_intervals_for_a_deviation():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"intervals": 0}, "intervals must be an integer in .*, got 0"),
-        ({"intervals": 2.0}, "intervals must be an integer"),
-        ({"horizon": 0}, "horizon must be an integer in .*, got 0"),
-        ({"partition": [0, 1]}, "partition must be a Partition"),
-        (
-            {"partition": uniform(3), "intervals": 3},
-            "intervals must be None when a partition is given",
-        ),
-        ({"partition": uniform(3, 0.1)}, "partition must cover .* got 0.1 to 1.0"),
-        ({"constants": "best"}, "constants must be one of 'paper', 'tuned', got 'best'"),
-    ],
-)
-def test_bad_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Interval(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
         ((-1, 100), "deviation must be a number in"),
         ((101, 100), "deviation must be a number in"),
         ((1, 1), "horizon must be an integer in"),
@@ -144,27 +124,3 @@ def test_bad_deviations(arguments, message):
         Interval.for_deviation(*arguments)
     with pytest.raises(ValueError, match="delta must be a number in"):
         Interval.for_deviation(1, 100, delta=0)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("T", 100.0),
-        ("T", 65.0),
-        ("seen", -1),
-        ("seen", 512),
-        ("total", 300.0),
-        ("slope", -1.0),
-        ("w", np.full(16, 1 / 8)),
-        ("w", np.full(14, 1 / 14)),
-        ("w", np.append(np.zeros(8), np.full(8, 1 / 8))),
-        ("V", np.full(16, -1.0)),
-    ],
-)
-def test_a_state_without_sense_is_refused_and_nothing_changes(name, value):
-    forecaster = Interval()
-    forecaster.run(stream(1, 200))
-    before = forecaster.to_bytes()
-    with pytest.raises(ValueError, match="saved"):
-        forecaster._set_state({**forecaster._get_state(), name: value}, forecaster.rounds)
-    assert forecaster.to_bytes() == before

@@ -26,7 +26,6 @@ from calibrant.measures import cal1, lower_distance, smooth_calibration, u_calib
 from calibrant.streams import Contrarian, Greedy, play
 from forecasters.cases import random_stream
 from naive import rivals as naive
-from test_saving import change_array, forged, set_state
 
 STREAMS = range(40)
 ADVERSARIES = {"greedy": lambda: Greedy("l1"), "contrarian": Contrarian}
@@ -302,78 +301,9 @@ def test_aosa_keeps_near_calibration(T, adversary):
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: SlidingWindow(0), r"window must be an integer in \[1, "),
-        (lambda: SlidingWindow(2.5), r"window must be an integer in \[1, "),
-        (lambda: ExponentialWindow(0), r"halflife must be a number in \[0.01, "),
-        (lambda: ExponentialWindow("x"), r"halflife must be a number in \[0.01, "),
-        (lambda: Foster1999(0), r"bins must be an integer in \[1, "),
-        (lambda: FosterVohra(5000), r"bins must be an integer in \[1, 4096\], got 5000"),
-        (lambda: FosterVohra(rate=0), r"rate must be a number in \[1e-09, "),
-        (lambda: AbernethyBartlettHazan(0), r"gaps must be an integer in \[1, "),
-        (lambda: AbernethyBartlettHazan(rate=-1), r"rate must be a number in \[1e-09, "),
-        (lambda: K29(gaps=0), r"gaps must be an integer in \[1, "),
-        (lambda: K29Star(width=math.nan), r"width must be a number in \[1e-06, "),
-        (lambda: AOSA(0), r"gaps must be an integer in \[1, "),
-    ],
-)
-def test_arguments_are_checked(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
-@pytest.mark.parametrize(
     "cls", [Foster1999, FosterVohra, AbernethyBartlettHazan, K29, K29Star, AOSA]
 )
 def test_horizons_are_checked(cls):
     assert size_of(cls.for_horizon(1)) >= 1
     with pytest.raises(ValueError, match="horizon must be an integer"):
         cls.for_horizon(0)
-
-
-def played_dyadic_hedge():
-    forecaster = DyadicHedge()
-    forecaster.run(random_stream(1, 300))
-    return forecaster
-
-
-@pytest.mark.parametrize(
-    ("forecaster", "change"),
-    [
-        (SlidingWindow(4), set_state("at", 3)),
-        (SlidingWindow(4), set_state("at", 0.5)),
-        (SlidingWindow(4), set_state("total", 2.0)),
-        (SlidingWindow(4), set_state("recent", np.array([2.0]))),
-        (SlidingWindow(4), set_state("recent", np.zeros(5))),
-        (SlidingWindow(4), set_state("recent", np.array([-1.0]))),
-        (ExponentialWindow(), set_state("mass", -1.0)),
-        (ExponentialWindow(), set_state("total", 1.0)),
-        (Foster1999(4), change_array("s", 0, 1.0)),
-        (Foster1999(4), change_array("n", 0, -1.0)),
-        (FosterVohra(4), change_array("Y", 0, 1.0)),
-        (FosterVohra(4), change_array("M", 0, 1e300)),
-        (AbernethyBartlettHazan(4), change_array("theta", 0, -0.5)),
-        (AbernethyBartlettHazan(4), change_array("theta", 4, 0.5)),
-        (AbernethyBartlettHazan(4), change_array("theta", 2, 1.5)),
-        (K29(4), change_array("S", 0, math.nan)),
-        (K29(4), lambda parts: parts["parameters"].update(gaps=5)),
-        (UCalibration(4), set_state("Y", -1.0)),
-        (AOSA(4), change_array("alpha", 0, 1.0)),
-        (AOSA(4), change_array("alpha", 4, -1.0)),
-        (DyadicHedge(), set_state("level", np.array([]))),
-        (DyadicHedge(), change_array("level", 0, 1.0)),
-        (DyadicHedge(), change_array("level", 0, 0.5)),
-        (DyadicHedge(), change_array("g", 0, 1.0)),
-        (played_dyadic_hedge(), change_array("level", 0, 2.0)),
-        (played_dyadic_hedge(), change_array("level", -1, 41.0)),
-        (played_dyadic_hedge(), change_array("g", 0, 0.5)),
-        (played_dyadic_hedge(), change_array("g", 0, 1e6)),
-        (played_dyadic_hedge(), change_array("C_up", 0, 1e6)),
-        (played_dyadic_hedge(), change_array("R_up", 0, 1e6)),
-        (played_dyadic_hedge(), change_array("R_down", 0, -1e6)),
-    ],
-)
-def test_forged_states_are_refused(forecaster, change):
-    with pytest.raises(ValueError, match="saved"):
-        type(forecaster).from_bytes(forged(forecaster.to_bytes(), change))

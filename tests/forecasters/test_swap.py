@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import Swap
-from calibrant.partitions import Partition, refined, uniform
+from calibrant.partitions import Partition
 from forecasters.cases import partition, stream
 from naive.draws import Draws
 from naive.swap import Swap as SwapTwin
@@ -264,47 +264,3 @@ def test_the_twin_tells_the_losses_apart():
         forecaster = Swap(loss, intervals=4, seed=0)
         forecaster.update(1.0)
         assert actions(forecaster).max() == action([(1.0, 1.0)], loss)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"loss": "brier"}, "loss must be one of 'squared', 'log', got 'brier'"),
-        ({"intervals": 0}, "intervals must be an integer in .*, got 0"),
-        ({"loss": "log", "intervals": 1}, "intervals must be an integer in .2, .*, got 1"),
-        ({"horizon": -3}, "horizon must be an integer in .*, got -3"),
-        (
-            {"partition": uniform(3), "intervals": 3},
-            "intervals must be None when a partition is given",
-        ),
-        ({"loss": "log", "partition": uniform(3)}, r"inside \(0, 1\) .* got 0.0 to 1.0"),
-        ({"loss": "log", "partition": refined(1, 0.1, 2, 1, low=0.1, domain="theta")}, "inside"),
-    ],
-)
-def test_bad_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Swap(**arguments)
-
-
-@pytest.mark.parametrize("loss", ["squared", "log"])
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("T", 100.0),
-        ("seen", 512),
-        ("total", 300.0),
-        ("prior", 1.5),
-        ("last", 9),
-        ("last", -1),
-        ("G", np.full(9, -1.0)),
-        ("G", np.zeros(8)),
-        ("A", np.full(9, 200.5)),
-    ],
-)
-def test_a_state_without_sense_is_refused_and_nothing_changes(loss, name, value):
-    forecaster = Swap(loss)
-    forecaster.run(stream(1, 200))
-    before = forecaster.to_bytes()
-    with pytest.raises(ValueError, match="saved"):
-        forecaster._set_state({**forecaster._get_state(), name: value}, forecaster.rounds)
-    assert forecaster.to_bytes() == before

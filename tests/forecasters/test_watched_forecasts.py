@@ -123,11 +123,9 @@ def test_interrupted_among_the_monitors_it_never_happened(monkeypatch):
     assert forecaster.to_bytes() == before
 
 
-def test_bad_outcomes_and_settings_are_refused():
+def test_bad_outcomes_are_refused():
     forecaster = EventForecaster(monitor=True)
     for bad in (lambda: forecaster.update(2), lambda: forecaster.run([0, 2])):
         with pytest.raises(ValueError, match=r"in \[0, 1\]"):
             bad()
     assert forecaster.watched_by.rounds == 0
-    with pytest.raises(ValueError, match="monitor may have every"):
-        EventForecaster(monitor={"by": 1})

@@ -69,11 +69,6 @@ def test_other_bytes_are_refused():
         Scorecard.from_bytes(blob)
 
 
-def test_bins_have_a_limit():
-    with pytest.raises(ValueError, match="bins must be an integer in"):
-        Scorecard(bins=10**30)
-
-
 def test_a_file_is_whole_or_refused_by_name(tmp_path):
     card = Scorecard(window=2)
     card.extend([0.25, 0.5, 0.5], [0, 1, 0])

@@ -27,27 +27,6 @@ def watched(**arguments):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"every": 99}, "every must be an integer in"),
-        ({"every": 1e6}, "every must be an integer"),
-        ({"tolerance": 0.5}, "tolerance must be a number in"),
-        ({"tolerance": -0.1}, "tolerance must be"),
-        ({"alpha": 0.0}, "alpha must be"),
-        ({"alpha": 0.6}, "alpha must be"),
-        ({"block": 1}, "block must be an integer in"),
-        ({"ahead": 0}, "ahead must be an integer in"),
-        ({"ahead": 2, "block": 2}, "block=2 and ahead=2 cannot be combined"),
-        ({"patience": 0}, "patience must be"),
-        ({"max_groups": -1}, "max_groups must be"),
-    ],
-)
-def test_arguments_are_checked_at_once(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Monitor(**arguments)
-
-
-@pytest.mark.parametrize(
     "call",
     [
         lambda m: m.update(1.5, 1),

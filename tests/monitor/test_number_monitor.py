@@ -153,9 +153,3 @@ def test_stakes_of_late_outcomes_are_placed_when_they_are_predicted():
     apart.play_steps(keys, quantiles, np.full(50, 2.0), None)
     assert together.state == "miscalibrated"
     assert apart.evidence < together.evidence
-
-
-def test_bad_settings_of_a_recalibrators_monitor():
-    for bad in ("yes", {"every": 5}, {"block": 3}):
-        with pytest.raises(ValueError, match=r"monitor|every"):
-            NumberRecalibrator(monitor=bad)

@@ -31,17 +31,40 @@ class Token:
     awaited: object = None
 
 
-class ScoreRule(NoRule):
+class Rule(NoRule):
+    """What rules share: a kernel, and a model of silence where there is one."""
+
+    pending = None
+
+    @property
+    def learned(self):
+        return self.kernel.learned
+
+    def weigh(self, token, weight):
+        token.begun.weight = weight
+
+    def drop(self, tokens):
+        for each in tokens:
+            if each.awaited is not None:
+                self.pending.drop(each.awaited)
+
+    def mature(self, token):
+        if token.awaited is not None:
+            self.pending.mature(token.awaited)
+            token.awaited = None
+
+    def silence(self):
+        """Return what was learned of silence, as a list of one dict or none."""
+        return [] if self.pending is None else [save_pending(self.pending)]
+
+
+class ScoreRule(Rule):
     """Scores of one event, each in a group or none: rows of (score, group)."""
 
     def __init__(self, seed, silence=None):
         self.kernel, self.groups = RecalibrateKernel("probability", seed), Groups(1000, seed)
         self.pending = None if silence is None else PendingKernel(silence)
         self.kernel._attend(self.pending)
-
-    @property
-    def learned(self):
-        return self.kernel.learned
 
     def begin(self, rows):
         scores, by = [score for score, _ in rows], [group for _, group in rows]
@@ -61,14 +84,6 @@ class ScoreRule(NoRule):
         else:
             self.kernel._finish_many(begun, y)
 
-    def drop(self, tokens):
-        for each in tokens:
-            if each.awaited is not None:
-                self.pending.drop(each.awaited)
-
-    def weigh(self, token, weight):
-        token.begun.weight = weight
-
     def wait(self, token, made, due):
         if self.pending is not None:
             whole = stages_of(token.begun)[0]
@@ -79,18 +94,12 @@ class ScoreRule(NoRule):
         if token.awaited is not None:
             self.pending.come(token.awaited, now)
 
-    def mature(self, token):
-        if token.awaited is not None:
-            self.pending.mature(token.awaited)
-            token.awaited = None
-
     def refit(self, now):
         self.kernel._refit(now)
 
     def states(self):
         """Return all that was learned, as dicts of arrays and numbers."""
-        silence = [] if self.pending is None else [save_pending(self.pending)]
-        return [self.kernel._get_state(), self.groups.get_state(), *silence]
+        return [self.kernel._get_state(), self.groups.get_state(), *self.silence()]
 
 
 def stages_of(begun):
@@ -98,19 +107,15 @@ def stages_of(begun):
     return begun.rounds if hasattr(begun, "rounds") else (begun,)
 
 
-class ClassRule(NoRule):
+class ClassRule(Rule):
     """Several classes: rows of probabilities, and columns for outcomes."""
 
     def __init__(self, classes, seed, silence=None):
         self.pending = None if silence is None else PendingKernel(0)
         self.silent = silence
-        self.rule = CompiledClassRule(
+        self.rule = self.kernel = CompiledClassRule(
             range(classes), "probability", seed, silent=silence, silence=self.pending
         )
-
-    @property
-    def learned(self):
-        return self.rule.learned
 
     def begin(self, rows):
         begun = self.rule.begin_many(np.array(rows, dtype=np.float64), None)
@@ -120,13 +125,9 @@ class ClassRule(NoRule):
         self.rule.learn([each.begun for each in tokens], np.array(outcomes, dtype=np.float64))
 
     def drop(self, tokens):
+        super().drop(tokens)
         for each in tokens:
-            if each.awaited is not None:
-                self.pending.drop(each.awaited)
             self.rule.drop(each.begun)
-
-    def weigh(self, token, weight):
-        token.begun.weight = weight
 
     def wait(self, token, made, due):
         if self.pending is not None:
@@ -139,29 +140,19 @@ class ClassRule(NoRule):
             self.pending.come(token.awaited, now)
             self.rule.learn_announced(token.begun, outcome)
 
-    def mature(self, token):
-        if token.awaited is not None:
-            self.pending.mature(token.awaited)
-            token.awaited = None
-
     def refit(self, now):
         if self.pending is not None:
             self.rule.refit(now)
 
     def states(self):
-        silence = [] if self.pending is None else [save_pending(self.pending)]
-        return [self.rule.save([]), *silence]
+        return [self.rule.save([]), *self.silence()]
 
 
-class FleetRule(NoRule):
+class FleetRule(Rule):
     """The keys of one shard: rows of (key, score). It has no model of silence."""
 
     def __init__(self, seed):
         self.kernel, self.index = ShardKernel("probability", seed), KeyIndex()
-
-    @property
-    def learned(self):
-        return self.kernel.learned
 
     def begin(self, rows):
         before = len(self.index)
@@ -184,9 +175,6 @@ class FleetRule(NoRule):
         for each, outcome in zip(tokens, outcomes, strict=True):
             CompiledFleetRule(self.kernel, self.index).learn([each.begun], np.array([outcome]))
 
-    def weigh(self, token, weight):
-        token.begun.weight = weight
-
     def states(self):
         return [shard_state(self.kernel)]
 
@@ -207,15 +195,11 @@ def shard_of(key, shards):
     return int(shards_of(checked_keys([key]).hashes(), shards)[0])
 
 
-class EventRule(NoRule):
+class EventRule(Rule):
     """Events without scores: a row is the time of the outcome, or None."""
 
     def __init__(self, seed, ahead=1):
         self.kernel = EventKernel(seed, [], ahead)
-
-    @property
-    def learned(self):
-        return self.kernel.learned
 
     def begin(self, rows):
         rule = CompiledEventRule(self.kernel)

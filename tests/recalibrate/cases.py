@@ -98,13 +98,19 @@ def played_late(recalibrator, scores, outcomes, late, by=None):
     due, told = np.arange(len(scores)) + late, 0
     order = np.argsort(due, kind="stable").tolist()
     until = np.searchsorted(due[order], np.arange(len(scores)), side="left").tolist()
-    predictions = np.empty(len(scores))
+    predictions = []
     for t, score in enumerate(scores.tolist()):
         for row in order[told : until[t]]:
             recalibrator.update(outcomes[row], id=row)
         told = until[t]
-        predictions[t] = recalibrator.predict(score, id=t, by=None if by is None else int(by[t]))
-    return predictions
+        predictions.append(recalibrator.predict(score, id=t, by=None if by is None else by[t]))
+    return np.array(predictions)
+
+
+def played_until(recalibrator, scores, outcomes, known, by=None):
+    """Return predictions of rows whose outcomes are known from the round `known` on."""
+    late = known - 1 - np.arange(len(scores))
+    return played_late(recalibrator, scores, outcomes, late, by)
 
 
 def last_stages(groups):

@@ -8,16 +8,7 @@ from calibrant import (
     Recalibrator,
 )
 from calibrant.forecasters.rivals import RunningMean
-from calibrant.recalibrate.rivals import (
-    HOPS,
-    TOPS,
-    Calibeating,
-    KuleshovErmon,
-    OnlineBeta,
-    OnlinePlatt,
-    Raw,
-    WindowedRefit,
-)
+from calibrant.recalibrate import rivals
 from calibrant.testing import (
     class_probabilities,
     events,
@@ -43,16 +34,16 @@ RECALIBRATORS = [
     (Fleet, keyed([7, -1]), {"monitor": True}),
     (EventForecaster, events(), {}),
     (EventForecaster, events(), {"monitor": True}),
-    (Raw, probabilities(), {}),
-    (OnlinePlatt, probabilities(), {}),
-    (OnlineBeta, probabilities(), {"gamma": 0.5, "ridge": 1.0}),
-    (TOPS, probabilities(), {}),
-    (HOPS, probabilities(), {"bins": 5}),
-    (KuleshovErmon, probabilities(), {}),
-    (KuleshovErmon, probabilities(), {"bins": 3, "forecaster": RunningMean}),
-    (Calibeating, probabilities(), {"bins": 10}),
-    (WindowedRefit, probabilities(), {"method": "isotonic", "window": 60, "every": 25}),
-    (WindowedRefit, probabilities(), {"method": "sigmoid", "window": 60, "every": 25}),
+    (rivals.Raw, probabilities(), {}),
+    (rivals.OnlinePlatt, probabilities(), {}),
+    (rivals.OnlineBeta, probabilities(), {"gamma": 0.5, "ridge": 1.0}),
+    (rivals.TOPS, probabilities(), {}),
+    (rivals.HOPS, probabilities(), {"bins": 5}),
+    (rivals.KuleshovErmon, probabilities(), {}),
+    (rivals.KuleshovErmon, probabilities(), {"bins": 3, "forecaster": RunningMean}),
+    (rivals.Calibeating, probabilities(), {"bins": 10}),
+    (rivals.WindowedRefit, probabilities(), {"method": "isotonic", "window": 60, "every": 25}),
+    (rivals.WindowedRefit, probabilities(), {"method": "sigmoid", "window": 60, "every": 25}),
 ]
 IDS = [
     "-".join(

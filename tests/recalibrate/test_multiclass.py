@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import MulticlassRecalibrator, Recalibrator
-from calibrant._bytes import Saved
 from calibrant._kernels.classes.class_rule import row_with
 from calibrant.measures import (
     classwise_ece,
@@ -18,7 +17,7 @@ from calibrant.measures import (
     top_label_ece,
 )
 from calibrant.recalibrate.rivals import OnlineTemperatureBias
-from calibrant.saving import pack, unpack
+from calibrant.saving import unpack
 from naive.multiclass import NaiveClasses, keep_on_top
 
 
@@ -455,41 +454,6 @@ def test_a_row_without_a_label_is_predicted_and_not_learned(missing):
         recalibrator.update(missing)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"classes": 1}, r"classes must be an integer in \[2, 65536\]"),
-        ({"classes": True}, "classes must be an integer"),
-        ({"classes": 2.5}, "classes must be a number or a sequence"),
-        ({"classes": "ab"}, "classes must be a number or a sequence"),
-        ({"classes": {"a", "b"}}, "classes must be a number or a sequence"),
-        ({"classes": ["a"]}, "two labels or more"),
-        ({"classes": ["a", "a"]}, "all distinct"),
-        ({"classes": ["a", 1.5]}, "each of the classes must be a string or an integer"),
-        ({"classes": 3, "kind": "margin"}, "kind must be one of 'probability', 'logit'"),
-        ({"classes": 3, "seed": -1}, "seed must be an integer"),
-        ({"classes": 3, "capacity": 0}, "capacity must be an integer"),
-    ],
-)
-def test_bad_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        MulticlassRecalibrator(**arguments)
-
-
-def test_the_bound_on_what_waits():
-    recalibrator = MulticlassRecalibrator(2, capacity=2, when_full="refuse")
-    for id_ in (1, 2):
-        recalibrator.predict([0.5, 0.5], id=id_)
-    with pytest.raises(ValueError, match="more than capacity=2 allows"):
-        recalibrator.predict([0.5, 0.5], id=3)
-    assert recalibrator.expire(older_than=1) == [1]
-    with pytest.raises(ValueError, match="id 1 expired"):
-        recalibrator.update(0, id=1)
-    with pytest.raises(ValueError, match="none waits for its outcome"):
-        recalibrator.update(0)
-    assert recalibrator.pending == 1
-
-
 def test_nothing_at_all():
     recalibrator = MulticlassRecalibrator(3)
     recalibrator.predict([0.2, 0.3, 0.5])
@@ -514,38 +478,6 @@ def test_copies_continue_alike(how):
         each.update(0, id="late")
         each.run(rows[200:], labels[200:])
     assert other.to_bytes() == recalibrator.to_bytes()
-
-
-def saved_with(**changes):
-    """Return bytes with a good checksum and one part that makes no sense."""
-    recalibrator = MulticlassRecalibrator(3)
-    recalibrator.run([[0.2, 0.3, 0.5], [0.2, 0.5, 0.3]], [0, 1])
-    recalibrator.predict([0.2, 0.3, 0.5], id="x")
-    recalibrator.predict([0.2, 0.3, 0.5], id="y")
-    recalibrator.update(2, id="x")
-    recalibrator.predict([0.2, 0.5, 0.3])
-    saved = unpack(recalibrator.to_bytes())
-    state = {name: value for name, value in {**saved.state, **changes}.items() if value is not ...}
-    return pack(Saved(saved.name, saved.parameters, saved.rounds, state))
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"more": 1}, {"waiting_ids": []}, {"waiting_ids": ...}, {"labels": [0, 1]},
-        {"finished_outcomes": np.array([3.0])}, {"whole_round_numbers": np.zeros(3)},
-        {"whole_round_counts": np.zeros(14, dtype=np.int64)}, {"whole_mixture_w": np.ones(15)},
-        {"whole_mixture_last": -1}, {"whole_mixture_biases": ...}, {"whole_mixture_learned": 9},
-        {"whole_mixture_hessian": np.zeros(338)}, {"whole_safe_rounds": 1},
-        {"whole_mixture_context0_rows": np.array([0, 1, 1, 0])},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_a_saved_state_that_makes_no_sense_is_refused(changes):
-    again = MulticlassRecalibrator.from_bytes(saved_with())
-    assert again.to_bytes() == saved_with()
-    with pytest.raises(ValueError, match=r"saved"):
-        MulticlassRecalibrator.from_bytes(saved_with(**changes))
 
 
 def test_bytes_of_another_kind():

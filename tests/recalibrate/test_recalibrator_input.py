@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from calibrant import Recalibrator
-from calibrant._bytes import Saved
-from calibrant.saving import pack, unpack
 
 NOT_NUMBERS = ["0.5", b"1", None, 1j, [0.5], object(), np.array([0.5]), 10**400]
 NOT_FINITE = [float("nan"), float("inf"), -float("inf")]
@@ -91,70 +89,3 @@ def test_numbers_as_people_have_them():
     assert recalibrator.predict(np.float32(0)) == expected[0]
     recalibrator.update(np.True_)
     assert recalibrator.predict(np.array(1)) == expected[1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"kind": "probabilities"}, "kind must be one of 'probability', 'logit', 'margin'"),
-        ({"kind": 1}, "kind must be one of"),
-        ({"seed": -1}, "seed must be an integer"),
-        ({"seed": 2**64}, "seed must be an integer"),
-        ({"capacity": 0}, "capacity must be an integer in"),
-        ({"capacity": 2.0}, "capacity must be an integer"),
-    ],
-)
-def test_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Recalibrator(**arguments)
-
-
-def saved_with(**changes):
-    """Return bytes with a good checksum and one part that makes no sense."""
-    recalibrator = Recalibrator(capacity=3)
-    recalibrator.run([0.5, 0.2], [0, 1])
-    recalibrator.predict(0.5)
-    for id_ in (1, 2):
-        recalibrator.predict(0.5, id=id_)
-    recalibrator.update(1, id=2)
-    saved = unpack(recalibrator.to_bytes())
-    state = {name: value for name, value in {**saved.state, **changes}.items() if value is not ...}
-    return pack(Saved(saved.name, saved.parameters, saved.rounds, state))
-
-
-def test_a_saved_state_that_makes_sense_is_taken():
-    assert Recalibrator.from_bytes(saved_with()).pending == 2
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"w": np.zeros(20)}, {"w": np.full(19, 1 / 19)}, {"w": np.full(20, 1.0)},
-        {"learned": 9}, {"learned": 1.5}, {"learned": -1}, {"size": -1.0}, {"size": "1"},
-        {"z": np.array([0.0, 1.0])}, {"theta": np.arange(17.0)[::-1].copy()},
-        {"open": np.array([0.5])}, {"open": np.full(23, 0.123)},
-        {"open": np.zeros(23)},
-        {"waiting_ids": [1, 1]}, {"waiting_ids": [1.5]}, {"waiting_ids": {}}, {"waiting_ids": ...},
-        {"waiting_ids": []}, {"waiting_ids": [2]},
-        {"waiting_counts": np.array([99])}, {"waiting_counts": np.array([3.0])},
-        {"waiting_numbers": np.array([2])}, {"waiting_numbers": np.array([3.0])},
-        {"waiting_batches": np.array([4])}, {"waiting_batches": np.array([-1])},
-        {"waiting_held": np.array([1])}, {"waiting_held": np.array([2])},
-        {"waiting_unnamed": 1}, {"waiting_unnamed": 0.0}, {"waiting_nameless": np.array([0])},
-        {"waiting_times": np.array([np.inf])},
-        {"waiting_dues": np.array([1.0, 2.0])}, {"waiting_outcomes": np.array([0.5])},
-        {"waiting_arrived": np.array([1])}, {"waiting_smooth": np.array([-np.inf])},
-        {"waiting_smooth": np.array([2.0])},
-        {"coming_rows": np.array([0])}, {"coming_rows": np.array([7])},
-        {"coming_times": np.array([1.0])}, {"coming_outcomes": np.array([1.0])},
-        {"expired": -1}, {"expired": 9}, {"expired_ids": [1]}, {"expired_ids": "a"},
-        {"clock": "now"}, {"clock": np.inf}, {"clock": True}, {"clock_timed": 2},
-        {"waiting_places": np.full(23, 0.123)}, {"waiting_places": np.array([0.5])},
-        {"finished_outcomes": np.array([2.0])}, {"finished_outcomes": np.array([])},
-        {"finished_ids": [1]}, {"more": 1}, {"N": ...},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_a_saved_state_that_makes_no_sense_is_refused(changes):
-    with pytest.raises(ValueError, match="saved"):
-        Recalibrator.from_bytes(saved_with(**changes))

@@ -221,27 +221,6 @@ def test_bad_input_is_refused_before_anything_changes(make):
     assert len(rival.run([], [])) == 0
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (partial(OnlinePlatt, gamma=0), "gamma must be a number"),
-        (partial(OnlineBeta, ridge=-1), "ridge must be a number"),
-        (partial(TOPS, 0), "bins must be an integer"),
-        (partial(HOPS, 2.5), "bins must be an integer"),
-        (partial(HOPS, seed=-1), "seed must be an integer"),
-        (partial(KuleshovErmon, 0), "bins must be an integer"),
-        (partial(KuleshovErmon, 3, "Zoom"), "forecaster must be a class or a function"),
-        (partial(Calibeating, True), "bins must be an integer"),
-        (partial(WindowedRefit, "platt"), "method must be one of 'isotonic', 'sigmoid'"),
-        (partial(WindowedRefit, window=0), "window must be an integer"),
-        (partial(WindowedRefit, every=0), "every must be an integer"),
-    ],
-)
-def test_bad_settings_are_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
 @pytest.mark.parametrize("rows", [3, 60, 2_000])
 @pytest.mark.parametrize("shape", ["fine", "coarse", "separated"])
 def test_refits_are_those_of_scikit_learn(rows, shape):

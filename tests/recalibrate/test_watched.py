@@ -236,29 +236,6 @@ def test_what_is_asked_for():
     assert repr(like.monitors).startswith("<0 rounds: raw scores calibrated")
 
 
-@pytest.mark.parametrize(("monitor", "words"), [
-    ("yes", "monitor must be True, a dict"), (1, "monitor must be True"),
-    ({"order": "prediction"}, "monitor may have every, tolerance, alpha, block, got 'order'"),
-    ({"every": 3}, "every must be"),
-])  # fmt: skip
-def test_bad_settings_are_refused(monitor, words):
-    with pytest.raises(ValueError, match=words):
-        Recalibrator(monitor=monitor)
-
-
-@pytest.mark.parametrize(("name", "value"), [
-    ("watch_gain", np.inf), ("watch_raw_rounds", 4), ("watch_waiting", np.array([0.5, 1.5])),
-    ("watch_waiting", np.array([0.5])), ("watch_calibrated_R", -5.0), ("watch_more", 1),
-])  # fmt: skip
-def test_damaged_states_are_refused(name, value):
-    recalibrator = Recalibrator(monitor=True)
-    recalibrator.run([0.2, 0.4], [0, 1])
-    recalibrator.predict(0.3, id="a")
-    rounds, state = recalibrator._save()
-    with pytest.raises((ValueError, KeyError)):
-        Recalibrator(monitor=True)._load(rounds, {**state, name: value})
-
-
 @pytest.mark.parametrize("options", [{}, {"silence": 0, "after": 20}, {"hold": 5}], ids=str)
 def test_single_steps_are_watched_as_arrays_of_one(options, monkeypatch):
     def played():

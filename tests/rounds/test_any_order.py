@@ -84,6 +84,25 @@ class Rounds(RuleBasedStateMachine):
         """Return calls that are refused, and how the message begins to differ."""
         raise NotImplementedError
 
+    def bad_deadlines(self, row, time):
+        """Return predictions, of one row and of two, without what a deadline takes, or too much."""
+        new, calls = self.new_ids(0, 2), []
+
+        def both(match, one, many, **more):
+            calls.append((match, lambda: self.predict_one(row, **one, **more)))
+            calls.append((match, lambda: self.predict_rows([row] * 2, **many, **more)))
+
+        named = {"id": new[0]}, {"ids": new}
+        if not self.has_deadlines:
+            both("due needs", *named, due=99, **time)
+            return calls
+        both("needs? (an id|ids)", {}, {}, **time)
+        if self.is_timed:
+            both("must be later", *named, due=time["at"], **time)
+        if all(book.begun for book in self.books):
+            both("all predictions|deadline", *named, **({} if self.is_timed else {"at": 1}))
+        return calls
+
     # -- times and ids -------------------------------------------------------------------------
 
     def when(self, ticks):
@@ -379,65 +398,12 @@ class Scores(Unnamed):
         ]
         both = {"ids": new, **time}
         calls.append(("by must be", lambda: learner.predict_many([0.5] * 2, by=["g", 1.5], **both)))
-        if self.has_deadlines:
-            calls += [
-                ("needs an id", lambda: learner.predict(0.5, **time)),
-                ("need ids", lambda: learner.predict_many([0.5], **time)),
-            ]
-            if self.is_timed:
-                late = {**time, "due": time["at"]}
-                calls.append(("must be later", lambda: learner.predict(0.5, id=new[0], **late)))
-            if self.learner.rounds:
-                other = {"id": new[0], **({} if self.is_timed else {"at": 1})}
-                calls.append(("all predictions|deadline", lambda: learner.predict(0.5, **other)))
-        else:
-            calls.append(("due needs", lambda: learner.predict(0.5, id=new[0], due=99, **time)))
         if "silence" in self.policy:
             calls += [
                 ("0 or 1", lambda: learner.update_many([0.5], ids=[self.known_id(0)], **told)),
                 ("0 or 1", lambda: learner.update(0.5, id=self.known_id(0), **told)),
             ]
-        return calls
-
-
-class ScoresInTime(Scores):
-    is_timed = True
-
-
-class Silence(Scores):
-    policy = {"silence": 0, "after": 10}  # noqa: RUF012
-    is_timed = True
-
-
-class SilenceInPredictions(Scores):
-    policy = {"silence": 1, "after": 4}  # noqa: RUF012
-
-
-class Hold(Scores):
-    policy = {"hold": 5}  # noqa: RUF012
-    is_timed = True
-
-
-class HoldInPredictions(Scores):
-    policy = {"hold": 4}  # noqa: RUF012
-
-
-class OwnDeadlines(Scores):
-    policy = {"silence": 1}  # noqa: RUF012
-    is_timed = True
-
-
-class Refusing(Scores):
-    policy = {"when_full": "refuse"}  # noqa: RUF012
-
-
-class RefusingInTime(Scores):
-    policy = {"silence": 0, "after": 8, "when_full": "refuse"}  # noqa: RUF012
-    is_timed = True
-
-
-class RefusingInPredictions(Scores):
-    policy = {"hold": 4, "when_full": "refuse"}  # noqa: RUF012
+        return calls + self.bad_deadlines((0.5, None), time)
 
 
 # -- several classes ----------------------------------------------------------------------------
@@ -485,37 +451,7 @@ class Classes(Unnamed):
             ("same length", lambda: learner.predict_many([row], ids=new, **time)),
             ("one row", lambda: learner.predict([row], id=new[0], **time)),
         ]
-        if self.has_deadlines:
-            calls += [
-                ("need", lambda: learner.predict(row, **time)),
-                ("need", lambda: learner.predict_many([row], **time)),
-            ]
-            if self.is_timed:
-                late = {**time, "due": time["at"]}
-                calls.append(("must be later", lambda: learner.predict(row, id=new[0], **late)))
-            if self.learner.rounds:
-                other = {"id": new[0], **({} if self.is_timed else {"at": 1})}
-                calls.append(("all predictions|deadline", lambda: learner.predict(row, **other)))
-        else:
-            calls.append(("due needs", lambda: learner.predict(row, id=new[0], due=99, **time)))
-        return calls
-
-
-class SilentClass(Classes):
-    policy = {"silence": 1, "after": 10}  # noqa: RUF012
-    is_timed = True
-
-
-class SilentClassInPredictions(Classes):
-    policy = {"silence": 0, "after": 4}  # noqa: RUF012
-
-
-class HeldLabels(SilentClass):
-    policy = {"hold": 5}  # noqa: RUF012
-
-
-class RefusingSilentClass(SilentClass):
-    policy = {"silence": 2, "after": 8, "when_full": "refuse"}  # noqa: RUF012
+        return calls + self.bad_deadlines(row, time)
 
 
 # -- a fleet ------------------------------------------------------------------------------------
@@ -564,42 +500,9 @@ class Keys(Rounds):
         ]
         if len(self.learner):
             calls.append(("are strings", lambda: learner.predict_many([1, 2], **both)))
-        if self.has_deadlines:
-            calls.append(("need ids", lambda: learner.predict_many(keys, **time)))
-            if self.is_timed:
-                late = {**both, "due": time["at"]}
-                calls.append(("must be later", lambda: learner.predict_many(keys, **late)))
-            if all(book.begun for book in self.books):
-                other = {"ids": new, **({} if self.is_timed else {"at": 1})}
-                calls.append(
-                    ("all predictions|deadline", lambda: learner.predict_many(keys, **other))
-                )
-        else:
-            calls.append(("due needs", lambda: learner.predict_many(keys, due=99, **both)))
         if "silence" in self.policy:
             calls.append(("0 or 1", lambda: learner.update(0.5, id=self.known_id(0), **told)))
-        return calls
-
-
-class KeysInShards(Keys):
-    shards = 3
-    is_timed = True
-
-
-class SilentKeys(Keys):
-    policy = {"silence": 0, "after": 10}  # noqa: RUF012
-    is_timed = True
-
-
-class SilentKeysInShards(Keys):
-    shards = 3
-    policy = {"silence": 1, "after": 4}  # noqa: RUF012
-
-
-class HeldKeysInShards(Keys):
-    shards = 3
-    policy = {"hold": 5}  # noqa: RUF012
-    is_timed = True
+        return calls + self.bad_deadlines(("a", 0.5), time)
 
 
 # -- events without scores ----------------------------------------------------------------------
@@ -661,72 +564,54 @@ class Events(Rounds):
         return calls
 
 
-class TimedEvents(Events):
-    is_timed = True
-
-
-class EventsAhead(Events):
-    ahead = 3
-    policy = {"when_full": "refuse"}  # noqa: RUF012
-
-
-# -- weights ------------------------------------------------------------------------------------
-
-WEIGHTS = st.sampled_from([None, 0, 0.25, 1, 3.0, 40.0])
-
-
-class WeightedScores(Scores):
-    weights = WEIGHTS
-
-
-class WeightedSilence(Silence):
-    weights = WEIGHTS
-
-
-class WeightedHold(Hold):
-    weights = WEIGHTS
-
-
-class WeightedClasses(Classes):
-    weights = WEIGHTS
-
-
-class WeightedSilentClass(SilentClass):
-    weights = WEIGHTS
-
-
-class WeightedKeys(HeldKeysInShards):
-    weights = WEIGHTS
-
-
 # -- the tests ----------------------------------------------------------------------------------
 
-
-def case(machine, examples):
-    """Return the test of a machine, with so many examples."""
-    test = machine.TestCase
+WEIGHTS = st.sampled_from([None, 0, 0.25, 1, 3.0, 40.0])
+SILENCE = {"policy": {"silence": 0, "after": 10}, "is_timed": True}
+HOLD = {"policy": {"hold": 5}, "is_timed": True}
+SILENT_CLASS = {"policy": {"silence": 1, "after": 10}, "is_timed": True}
+HELD_KEYS = {"shards": 3, **HOLD}
+REFUSE = {"when_full": "refuse"}
+#: The machine of each test, how many examples it plays, and what differs.
+MACHINES = {
+    "Scores": (Scores, 12, {}),
+    "ScoresInTime": (Scores, 8, {"is_timed": True}),
+    "Silence": (Scores, 15, SILENCE),
+    "SilenceInPredictions": (Scores, 10, {"policy": {"silence": 1, "after": 4}}),
+    "Hold": (Scores, 15, HOLD),
+    "HoldInPredictions": (Scores, 10, {"policy": {"hold": 4}}),
+    "OwnDeadlines": (Scores, 12, {"policy": {"silence": 1}, "is_timed": True}),
+    "Refusing": (Scores, 8, {"policy": REFUSE}),
+    "RefusingInTime": (
+        Scores, 8, {"policy": {"silence": 0, "after": 8, **REFUSE}, "is_timed": True}
+    ),
+    "RefusingInPredictions": (Scores, 8, {"policy": {"hold": 4, **REFUSE}}),
+    "Classes": (Classes, 8, {}),
+    "SilentClass": (Classes, 8, SILENT_CLASS),
+    "SilentClassInPredictions": (Classes, 8, {"policy": {"silence": 0, "after": 4}}),
+    "HeldLabels": (Classes, 8, HOLD),
+    "RefusingSilentClass": (
+        Classes, 8, {"policy": {"silence": 2, "after": 8, **REFUSE}, "is_timed": True}
+    ),
+    "Keys": (Keys, 8, {}),
+    "KeysInShards": (Keys, 8, {"shards": 3, "is_timed": True}),
+    "SilentKeys": (Keys, 8, SILENCE),
+    "SilentKeysInShards": (Keys, 8, {"shards": 3, "policy": {"silence": 1, "after": 4}}),
+    "HeldKeysInShards": (Keys, 8, HELD_KEYS),
+    "Events": (Events, 8, {}),
+    "TimedEvents": (Events, 8, {"is_timed": True}),
+    "EventsAhead": (Events, 8, {"ahead": 3, "policy": REFUSE}),
+    "WeightedScores": (Scores, 10, {"weights": WEIGHTS}),
+    "WeightedSilence": (Scores, 10, {"weights": WEIGHTS, **SILENCE}),
+    "WeightedHold": (Scores, 8, {"weights": WEIGHTS, **HOLD}),
+    "WeightedClasses": (Classes, 8, {"weights": WEIGHTS}),
+    "WeightedSilentClass": (Classes, 8, {"weights": WEIGHTS, **SILENT_CLASS}),
+    "WeightedKeys": (Keys, 8, {"weights": WEIGHTS, **HELD_KEYS}),
+}  # fmt: skip
+for name, (machine, examples, own) in MACHINES.items():
+    test = type(name, (machine,), own).TestCase
     test.settings = settings(
         derandomize=True, max_examples=examples, stateful_step_count=40, deadline=None
     )
-    return test
-
-
-TestScores, TestScoresInTime = case(Scores, 12), case(ScoresInTime, 8)
-TestSilence, TestSilenceInPredictions = case(Silence, 15), case(SilenceInPredictions, 10)
-TestHold, TestHoldInPredictions = case(Hold, 15), case(HoldInPredictions, 10)
-TestOwnDeadlines, TestRefusing = case(OwnDeadlines, 12), case(Refusing, 8)
-TestRefusingInTime = case(RefusingInTime, 8)
-TestRefusingInPredictions = case(RefusingInPredictions, 8)
-TestClasses = case(Classes, 8)
-TestSilentClass, TestHeldLabels = case(SilentClass, 8), case(HeldLabels, 8)
-TestSilentClassInPredictions = case(SilentClassInPredictions, 8)
-TestRefusingSilentClass = case(RefusingSilentClass, 8)
-TestKeys, TestKeysInShards = case(Keys, 8), case(KeysInShards, 8)
-TestSilentKeys, TestSilentKeysInShards = case(SilentKeys, 8), case(SilentKeysInShards, 8)
-TestHeldKeysInShards = case(HeldKeysInShards, 8)
-TestEvents, TestTimedEvents = case(Events, 8), case(TimedEvents, 8)
-TestEventsAhead = case(EventsAhead, 8)
-TestWeightedScores, TestWeightedSilence = case(WeightedScores, 10), case(WeightedSilence, 10)
-TestWeightedHold, TestWeightedKeys = case(WeightedHold, 8), case(WeightedKeys, 8)
-TestWeightedClasses = case(WeightedClasses, 8)
-TestWeightedSilentClass = case(WeightedSilentClass, 8)
+    globals()[f"Test{name}"] = test
+del test  # which would be collected once more

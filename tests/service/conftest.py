@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import itertools
 import os
 import threading
@@ -15,6 +16,7 @@ from calibrant.service.api.server import listen, server_of
 from calibrant.service.service import Service
 from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.webhooks.policy import NOWHERE
+from service.stores import query
 
 # uvicorn looks ten times a second whether it is to stop, and waits as long again when it is. Tests
 # stop hundreds of services.
@@ -79,6 +81,12 @@ class Running:
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "store.db"
+
+
+@pytest.fixture
+def sql(path):
+    """Return `query` of the store."""
+    return functools.partial(query, path)
 
 
 @pytest.fixture

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from calibrant.forecasters.named import FORECASTERS
+
+
+def option(metavar: str, text: str, *names: str, panel: str | None = None) -> Any:
+    """Return an option that takes a value; the help shows a panel's options separately."""
+    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel)
+
+
+def of_column(text: str, *names: str, panel: str | None = None) -> Any:
+    """Return an option that takes the name of a column."""
+    return option("COL", text, *names, panel=panel)
+
 
 Source = Annotated[
     str,
@@ -20,29 +33,25 @@ Source = Annotated[
     ),
 ]
 OutcomeColumn = Annotated[
-    str | None,
-    typer.Option("--outcome", metavar="COL", help="Column of the outcomes; guessed if not given."),
+    str | None, of_column("Column of the outcomes; guessed if not given.", "--outcome")
 ]
 PredictionColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--prediction", metavar="COL", help="Column of the predictions; guessed if not given."
-    ),
+    str | None, of_column("Column of the predictions; guessed if not given.", "--prediction")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Positive = Annotated[
     str | None,
-    typer.Option(
-        metavar="VALUE",
-        help="The outcome that counts as 1, such as fraud; all others count as 0. Needed if the "
+    option(
+        "VALUE",
+        "The outcome that counts as 1, such as fraud; all others count as 0. Needed if the "
         "outcomes are neither numbers in [0, 1] nor yes and no.",
     ),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(
-        metavar="CHAR",
-        help="Column separator of a CSV file: one character, or tab. Detected from the first line "
+    option(
+        "CHAR",
+        "Column separator of a CSV file: one character, or tab. Detected from the first line "
         "if not given.",
     ),
 ]
@@ -50,14 +59,12 @@ FORECASTER = (
     "NAME, or NAME:KEY=VALUE,KEY=VALUE with parameters, such as "
     f"foster-hart:gaps=46. Names: {', '.join(FORECASTERS)}."
 )
-ForecasterName = Annotated[str, typer.Option(metavar="SPEC", help=FORECASTER)]
+ForecasterName = Annotated[str, option("SPEC", FORECASTER)]
 OutFile = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="FILE", help="Write the rows and their predictions here."),
+    Path | None, option("FILE", "Write the rows and their predictions here.", "--out")
 ]
 ReportFile = Annotated[
-    Path | None,
-    typer.Option("--report", metavar="FILE.html", help="Write a report with figures here."),
+    Path | None, option("FILE.html", "Write a report with figures here.", "--report")
 ]
 TrustOrder = Annotated[
     bool,
@@ -68,47 +75,57 @@ TrustOrder = Annotated[
 ]
 Allow = Annotated[
     str | None,
-    typer.Option(
-        metavar="CHECKS",
-        help="Checks to skip, comma-separated, such as leak.auc,lopsided.",
-    ),
+    option("CHECKS", "Checks to skip, comma-separated, such as leak.auc,lopsided."),
 ]
-Sort = Annotated[
-    str | None,
-    typer.Option(metavar="COL", help="Sort the rows by this column of times first."),
-]
+Sort = Annotated[str | None, of_column("Sort the rows by this column of times first.")]
 DateFormat = Annotated[
     str | None,
-    typer.Option(
-        metavar="FORMAT",
-        help="Format of times that are not ISO 8601, such as %d.%m.%Y or %m/%d/%Y %H:%M.",
+    option(
+        "FORMAT",
+        "Format of times that are not ISO 8601, such as %d.%m.%Y or %m/%d/%Y %H:%M.",
     ),
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random draws.")]
+Seed = Annotated[int, option("N", "Seed of the random draws.")]
+
+F = TypeVar("F", bound=Callable[..., None])
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options that `recalibrate` and `forecast` share."""
+    """The options of a command: a data class whose fields are declared as parameters would be."""
 
     source: str
-    seed: int = 0
-    column: str = ""
-    out: Path | None = None
-    report: Path | None = None
-    delimiter: str | None = None
-    json: bool = False
-    allow: str | None = None
-    sort: str | None = None
-    date_format: str | None = None
 
     def command(self, name: str) -> str:
         """Return the command line with these options."""
-        words, common = ["calibrant", name, self.source], fields(Options)
-        own = [each for each in fields(self) if each.name not in {one.name for one in common}]
-        for each in (*own, *common[1:]):
-            value, default = getattr(self, each.name), type(self).__dataclass_fields__[each.name]
-            if value != default.default:
+        words = ["calibrant", name, self.source]
+        for each in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, each.name)
+            # What --trust-order says is in --allow.
+            if each.name not in ("source", "trust_order") and value != each.default:
                 option = f"--{each.name.replace('_', '-')}"
                 words += [option] if value is True else [option, str(value)]
         return shlex.join(words)
+
+
+def default_of(field: Field[Any]) -> Any:
+    """Return the default of a field as that of a parameter."""
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return Parameter.empty if field.default is MISSING else field.default
+
+
+def taking(options: type[Any]) -> Callable[[F], F]:
+    """Return a decorator that gives a command the fields of a data class as its parameters."""
+    hints = get_type_hints(options, include_extras=True)
+    parameters = [
+        Parameter(each.name, Parameter.KEYWORD_ONLY, annotation=hints[each.name],
+                  default=default_of(each))
+        for each in fields(options)
+    ]  # fmt: skip
+
+    def decorated(command: F) -> F:
+        command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {each.name: each.annotation for each in parameters}
+        return command
+
+    return decorated

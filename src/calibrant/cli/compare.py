@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Group
@@ -15,7 +16,17 @@ from rich.text import Text
 
 from calibrant._checks import check_choice
 from calibrant.cli import console
-from calibrant.cli.arguments import Allow, AsJson, Delimiter, Positive, Sort, TrustOrder
+from calibrant.cli.arguments import (
+    Allow,
+    AsJson,
+    Delimiter,
+    Positive,
+    Sort,
+    TrustOrder,
+    of_column,
+    option,
+    taking,
+)
 from calibrant.experiments import (
     DEFAULT_MEASURES,
     ENGINES,
@@ -40,15 +51,14 @@ MOST_LINES = 30
 MOST_ROUNDS = 10**12
 #: The help shows the options for a FILE in a separate panel.
 OWN = "Your own rows"
-EngineOption = Annotated[
-    str, typer.Option(metavar="NAME", help=f"Where to run: {' or '.join(ENGINES)}.")
-]
-WorkersOption = Annotated[
-    int | None, typer.Option(metavar="N", help="Tasks in parallel; one per core by default.")
-]
+EngineOption = Annotated[str, option("NAME", f"Where to run: {' or '.join(ENGINES)}.")]
+WorkersOption = Annotated[int | None, option("N", "Tasks in parallel; one per core by default.")]
 
 
-def compare(
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """The options of ``calibrant compare``."""
+
     source: Annotated[
         str | None,
         typer.Argument(
@@ -57,115 +67,95 @@ def compare(
             "calibrant is compared with other methods. Without a FILE, forecasters are compared "
             "on streams.",
         ),
-    ] = None,
+    ] = None
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Folder for the results; a rerun continues there."),
-    ] = None,
+        Path | None, option("FOLDER", "Folder for the results; a rerun continues there.")
+    ] = None
     forecasters: Annotated[
-        list[str],
-        typer.Option(
-            metavar="SPEC", help=f"zoom, foster-hart:gaps=46, all, paper, rivals ... {SPECS}"
-        ),
-    ] = ["all"],  # noqa: B006 - typer reads it and changes nothing
+        list[str], option("SPEC", f"zoom, foster-hart:gaps=46, all, paper, rivals ... {SPECS}")
+    ] = field(default_factory=lambda: ["all"])
     streams: Annotated[
         list[str],
-        typer.Option(
-            metavar="SPEC",
-            help="drift, iid:mean=0.1, greedy:norm=l2, nycflights, file:PATH#COLUMN, all, "
+        option(
+            "SPEC",
+            "drift, iid:mean=0.1, greedy:norm=l2, nycflights, file:PATH#COLUMN, all, "
             f"families, adversaries, real ... {SPECS}",
         ),
-    ] = ["all"],  # noqa: B006
-    horizons: Annotated[
-        list[str], typer.Option(metavar="N", help="Numbers of rounds; comma-separated.")
-    ] = ["1000,3000,10000"],  # noqa: B006
-    seeds: Annotated[int, typer.Option(metavar="N", help="Number of seeds: 0, 1, ...")] = 20,
+    ] = field(default_factory=lambda: ["all"])
+    horizons: Annotated[list[str], option("N", "Numbers of rounds; comma-separated.")] = field(
+        default_factory=lambda: ["1000,3000,10000"]
+    )
+    seeds: Annotated[int, option("N", "Number of seeds: 0, 1, ...")] = 20
     measures: Annotated[
-        list[str],
-        typer.Option(metavar="NAME", help=f"What to measure: {', '.join(TASK_MEASURES)}."),
-    ] = list(DEFAULT_MEASURES),  # noqa: B006
-    show: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The measure in the table at the end.")
-    ] = None,
-    engine: EngineOption = "local",
-    workers: WorkersOption = None,
-    score: Annotated[
-        str | None,
-        typer.Option(rich_help_panel=OWN, metavar="COL", help="Column of the model's scores."),
-    ] = None,
+        list[str], option("NAME", f"What to measure: {', '.join(TASK_MEASURES)}.")
+    ] = field(default_factory=lambda: [*DEFAULT_MEASURES])
+    show: Annotated[str | None, option("NAME", "The measure in the table at the end.")] = None
+    engine: EngineOption = "local"
+    workers: WorkersOption = None
+    score: Annotated[str | None, of_column("Column of the model's scores.", panel=OWN)] = None
     forecast: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=OWN,
-            metavar="COL",
-            help="Column of forecasts of a number, instead of --score.",
-        ),
-    ] = None,
+        str | None, of_column("Column of forecasts of a number, instead of --score.", panel=OWN)
+    ] = None
     outcome: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=OWN,
-            metavar="COL",
-            help="Column of the outcomes; guessed with --score if not given.",
-        ),
-    ] = None,
-    positive: Positive = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=OWN, metavar="COL", help="Column of the time of each prediction."
-        ),
-    ] = None,
+        of_column("Column of the outcomes; guessed with --score if not given.", panel=OWN),
+    ] = None
+    positive: Positive = None
+    time: Annotated[str | None, of_column("Column of the time of each prediction.", panel=OWN)] = (
+        None
+    )
     available: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=OWN,
-            metavar="COL",
-            help="Column of the times at which outcomes became known.",
-        ),
-    ] = None,
-    sort: Sort = None,
-    delimiter: Delimiter = None,
-    trust_order: TrustOrder = False,
-    allow: Allow = None,
-    as_json: AsJson = False,
-) -> None:
+        str | None, of_column("Column of the times at which outcomes became known.", panel=OWN)
+    ] = None
+    sort: Sort = None
+    delimiter: Delimiter = None
+    trust_order: TrustOrder = False
+    allow: Allow = None
+    json: AsJson = False
+
+
+@taking(CompareOptions)
+def compare(**given: Any) -> None:
     """Compare calibrant with other methods on the rows of FILE, or forecasters on streams.
 
     Without a FILE, every forecaster runs on every stream, for every horizon and every seed. The
     results do not depend on the number of workers. After Ctrl-C or a crash, the same command
     continues where it stopped.
     """
-    given = dict(locals())
+    options = CompareOptions(**given)
+    out = options.out
     with console.clean_end():
-        if source is not None:
+        if options.source is not None:
             from calibrant.cli.compare_file import compare_given  # noqa: PLC0415
 
             if out is not None:
                 raise ValueError("--out needs streams, not a FILE; use --json for the figures")
-            if trust_order:
-                given["allow"] = f"{allow},order" if allow else "order"
+            if options.trust_order:
+                given["allow"] = f"{options.allow},order" if options.allow else "order"
             compare_given(given)
             return
-        needing = ("score", "forecast", "outcome", "time", "available", "sort", "as_json")
-        for name in needing:
+        for name in ("score", "forecast", "outcome", "time", "available", "sort", "json"):
             if given[name]:
-                raise ValueError(f"--{name.removeprefix('as_')} needs a FILE")
+                raise ValueError(f"--{name} needs a FILE")
         if out is None:
             raise typer.BadParameter("Missing option '--out' (or a FILE with --score).")
-        chosen = list(dict.fromkeys(name.strip() for each in measures for name in each.split(",")))
+        names = [name.strip() for each in options.measures for name in each.split(",")]
+        chosen = list(dict.fromkeys(names))
         for name in chosen:
             check_choice("--measures", name, TASK_MEASURES)
-        shown = show or ("cal2" if "cal2" in chosen else chosen[0])
+        shown = options.show or ("cal2" if "cal2" in chosen else chosen[0])
         check_choice("--show", shown, chosen)
-        forecasters = expand(split(forecasters), FORECASTER_GROUPS)
-        streams = expand(split(streams), STREAM_GROUPS)
-        rounds = [whole(text) for each in horizons for text in each.split(",")]
-        tasks = plan(forecasters, streams, rounds, seeds)
+        forecasters = expand(split(options.forecasters), FORECASTER_GROUPS)
+        streams = expand(split(options.streams), STREAM_GROUPS)
+        rounds = [whole(text) for each in options.horizons for text in each.split(",")]
+        tasks = plan(forecasters, streams, rounds, options.seeds)
         say_what_is_short(streams, max(rounds))
         with watched(out, "comparing") as (_, advance):
-            sweep(tasks, out, measures=chosen, engine=engine, workers=workers, advance=advance)
-        console.out.print(summary(out, shown, seeds))
+            sweep(
+                tasks, out, measures=chosen, engine=options.engine, workers=options.workers,
+                advance=advance,
+            )  # fmt: skip
+        console.out.print(summary(out, shown, options.seeds))
         say_who_wins(out)
         console.say(f"\nResults: {out / parquet.NAME}")
         console.say(f"Look at: calibrant report {out}")

@@ -24,18 +24,8 @@ from calibrant.measures import Change, Scorecard
 from calibrant.measures.chance import Differences
 from calibrant.measures.numbers import pinball_losses
 from calibrant.monitor.monitor import Arrivals
+from calibrant.recalibrate import rivals
 from calibrant.recalibrate.number_rows import Forecasts, recalibrate_numbers, take_forecasts
-from calibrant.recalibrate.rivals import (
-    HOPS,
-    TOPS,
-    Calibeating,
-    KuleshovErmon,
-    OnlineBeta,
-    OnlinePlatt,
-    Raw,
-    Rival,
-    WindowedRefit,
-)
 from calibrant.recalibrate.rivals.numbers import SETTINGS
 from calibrant.recalibrate.rows import checked, recalibrate_rows, take_rows
 from calibrant.report.before_after import log_losses
@@ -45,16 +35,16 @@ from calibrant.tables import InputError
 from calibrant.tables.scored import prepare
 
 OURS = "calibrant"
-RIVALS: dict[str, Callable[[], Rival]] = {
-    "raw scores": Raw,
-    "Platt refit": partial(WindowedRefit, "sigmoid"),
-    "isotonic refit": partial(WindowedRefit, "isotonic"),
-    "online Platt": OnlinePlatt,
-    "online beta": OnlineBeta,
-    "calibeating": Calibeating,
-    "TOPS": TOPS,
-    "HOPS": HOPS,
-    "Kuleshov-Ermon": KuleshovErmon,
+RIVALS: dict[str, Callable[[], rivals.Rival]] = {
+    "raw scores": rivals.Raw,
+    "Platt refit": partial(rivals.WindowedRefit, "sigmoid"),
+    "isotonic refit": partial(rivals.WindowedRefit, "isotonic"),
+    "online Platt": rivals.OnlinePlatt,
+    "online beta": rivals.OnlineBeta,
+    "calibeating": rivals.Calibeating,
+    "TOPS": rivals.TOPS,
+    "HOPS": rivals.HOPS,
+    "Kuleshov-Ermon": rivals.KuleshovErmon,
 }
 
 
@@ -127,7 +117,7 @@ def compare_given(given: Mapping[str, Any]) -> None:
     if given["available"] is not None and given["time"] is None:
         raise ValueError("--available needs --time")
     found = (compare_scores if given["score"] is not None else compare_numbers)(given)
-    if given["as_json"]:
+    if given["json"]:
         typer.echo(json.dumps(found.as_object()))
     else:
         found.show()

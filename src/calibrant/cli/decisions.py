@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from calibrant.cli.arguments import option
 from calibrant.decide import Decider
 
 if TYPE_CHECKING:
@@ -19,33 +18,38 @@ ACT_COLUMN = "act"
 #: The probability that each row had of being acted on, where some rows are explored.
 PROPENSITY_COLUMN = "propensity"
 
-
-def option(metavar: str, text: str) -> Any:
-    """Return an option of the panel about decisions."""
-    return typer.Option(rich_help_panel=ACT, metavar=metavar, help=text)
-
-
 Cost = Annotated[
-    str | None, option("A:M", "Act where that is cheaper: acting costs A, a missed event M.")
+    str | None,
+    option("A:M", "Act where that is cheaper: acting costs A, a missed event M.", panel=ACT),
 ]
-Budget = Annotated[str | None, option("SHARE", "Act on this share of the rows: 1%, or 0.01.")]
+Budget = Annotated[
+    str | None, option("SHARE", "Act on this share of the rows: 1%, or 0.01.", panel=ACT)
+]
 Per = Annotated[
     str | None,
     option(
         "ROWS|SPAN",
         "Keep --budget within every window of this many rows (10000) or this time (1d).",
+        panel=ACT,
     ),
 ]
 Precision = Annotated[
     str | None,
-    option("SHARE", "Act as often as possible with this share of true events among the acts."),
+    option(
+        "SHARE",
+        "Act as often as possible with this share of true events among the acts.",
+        panel=ACT,
+    ),
 ]
 Recall = Annotated[
     str | None,
-    option("SHARE", "Act as rarely as possible while catching this share of the events."),
+    option(
+        "SHARE", "Act as rarely as possible while catching this share of the events.", panel=ACT
+    ),
 ]
 Explore = Annotated[
-    str | None, option("SHARE", "Also act on this share of the other rows; 2% with --recall.")
+    str | None,
+    option("SHARE", "Also act on this share of the other rows; 2% with --recall.", panel=ACT),
 ]
 
 
@@ -75,8 +79,8 @@ def decider_of(options: RecalibrateOptions) -> Decider | None:
             f"--{name} cannot be combined with both --key and --id: "
             "in Python, decide on Fleet.smooth"
         )
-    more: dict[str, Any] = {"seed": options.seed}
-    more |= {each: getattr(options, each) for each in ("silence", "after", "hold")}
+    names = ("seed", "silence", "after", "hold")
+    more: dict[str, Any] = {each: getattr(options, each) for each in names}
     if options.explore is not None or name == "recall":
         more["explore"] = share_of("--explore", options.explore or "2%")
     if name == "cost":

@@ -34,6 +34,9 @@ from calibrant.cli.arguments import (
     Sort,
     Source,
     TrustOrder,
+    of_column,
+    option,
+    taking,
 )
 from calibrant.forecasters import EventForecaster, Forecaster
 from calibrant.forecasters.arrivals import (
@@ -95,15 +98,66 @@ MOST_FOLLOWING = 10
 class ForecastOptions(Options):
     """The options of ``calibrant forecast``."""
 
-    outcome: str | None = None
-    positive: str | None = None
-    time: str | None = None
-    available: str | None = None
-    ahead: int | None = None
-    forecaster: str = DEFAULT
-    column: str = "prediction"
-    next: bool = False
-    state: Path | None = None
+    source: Source
+    outcome: OutcomeColumn = None
+    positive: Positive = None
+    time: Annotated[
+        str | None,
+        of_column(
+            "Column of the time of each outcome: its hour, weekday and month are then "
+            "used, and the gaps between rows."
+        ),
+    ] = None
+    available: Annotated[
+        str | None,
+        of_column(
+            "Column of the times at which outcomes became known, on the same clock as --time: "
+            "only later forecasts use them. Empty for never."
+        ),
+    ] = None
+    ahead: Annotated[
+        int | None,
+        option(
+            "N",
+            "Forecast this many rows ahead; in a pipe, answer each line with the forecast "
+            "of the line this many later.",
+        ),
+    ] = None
+    forecaster: Annotated[str, option("SPEC", f"The forecaster: {FORECASTER}")] = DEFAULT
+    delimiter: Delimiter = None
+    seed: Seed = 0
+    out: OutFile = None
+    column: Annotated[
+        str | None,
+        option("NAME", "Name of the new column in --out; prediction by default."),
+    ] = None
+    next: Annotated[
+        bool,
+        typer.Option(
+            "--next",
+            help="Also forecast the row after the last one. Rows without an outcome at the end "
+            "are always forecast.",
+        ),
+    ] = False
+    state: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "Load the forecaster from this file if it exists, and save it there after the "
+            "last outcome.",
+        ),
+    ] = None
+    sort: Sort = None
+    date_format: DateFormat = None
+    trust_order: TrustOrder = False
+    allow: Allow = None
+    report: ReportFile = None
+    json: AsJson = False
+
+    @property
+    def new_column(self) -> str:
+        """The name of the column with the predictions."""
+        return self.column or "prediction"
 
     @property
     def is_default(self) -> bool:
@@ -120,84 +174,21 @@ class ForecastOptions(Options):
         return f"{self.forecaster}{',' if ':' in self.forecaster else ':'}{given}"
 
 
-def forecast(
-    source: Source,
-    outcome: OutcomeColumn = None,
-    positive: Positive = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column of the time of each outcome: its hour, weekday and month are then "
-            "used, and the gaps between rows.",
-        ),
-    ] = None,
-    available: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column of the times at which outcomes became known, on the same clock as --time: "
-            "only later forecasts use them. Empty for never.",
-        ),
-    ] = None,
-    ahead: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Forecast this many rows ahead; in a pipe, answer each line with the forecast "
-            "of the line this many later.",
-        ),
-    ] = None,
-    forecaster: Annotated[
-        str, typer.Option(metavar="SPEC", help=f"The forecaster: {FORECASTER}")
-    ] = DEFAULT,
-    delimiter: Delimiter = None,
-    seed: Seed = 0,
-    out: OutFile = None,
-    column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Name of the new column in --out; prediction by default.",
-            show_default=False,
-        ),
-    ] = None,
-    next: Annotated[  # noqa: A002
-        bool,
-        typer.Option(
-            "--next",
-            help="Also forecast the row after the last one. Rows without an outcome at the end "
-            "are always forecast.",
-        ),
-    ] = False,
-    state: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Load the forecaster from this file if it exists, and save it there after the "
-            "last outcome.",
-        ),
-    ] = None,
-    sort: Sort = None,
-    date_format: DateFormat = None,
-    trust_order: TrustOrder = False,
-    allow: Allow = None,
-    report: ReportFile = None,
-    as_json: AsJson = False,
-) -> None:
+@taking(ForecastOptions)
+def forecast(**given: Any) -> None:
     """Forecast the outcomes in FILE from past outcomes alone, and compare with simple rivals.
 
     Each probability is made before its own outcome is used. With -, outcomes are read from a pipe,
     and each line is answered at once.
     """
-    given = dict(locals())
-    given["json"] = given.pop("as_json")
-    if given.pop("trust_order"):
-        given["allow"] = f"{allow},order" if allow else "order"
+    if given["trust_order"]:
+        given["allow"] = f"{given['allow']},order" if given["allow"] else "order"
+    options = ForecastOptions(**given)
+    source, out, report = options.source, options.out, options.report
+    ahead, forecaster = options.ahead, options.forecaster
     with console.clean_end():
-        console.check_outputs(source, out, report, column)
-        options = ForecastOptions(**{**given, "column": column or "prediction"})
-        check_seed(seed)
+        console.check_outputs(source, out, report, options.column)
+        check_seed(options.seed)
         parameters(forecaster)  # refuses unknown forecasters before anything is read
         if ahead is not None:
             check_integer("--ahead", ahead, 1, MOST_AHEAD)
@@ -206,13 +197,13 @@ def forecast(
                 f"--ahead {ahead} needs the default forecaster; {forecaster} forecasts only the "
                 "next row"
             )
-        if source != "-" or out or report or as_json:
+        if source != "-" or out or report or options.json:
             forecast_file(options)
             return
-        for option, column_of in (("time", time), ("available", available)):
-            if column_of is not None:
-                raise ValueError(f"--{option} needs a FILE: lines of a pipe are outcomes alone")
-        if next:
+        for name in ("time", "available"):
+            if getattr(options, name) is not None:
+                raise ValueError(f"--{name} needs a FILE: lines of a pipe are outcomes alone")
+        if options.next:
             raise ValueError("--next needs a FILE: in a pipe, --ahead 1 forecasts the next line")
         answer_lines(options)
 
@@ -315,7 +306,8 @@ def forecast_file(options: ForecastOptions) -> None:
             with console.err.status(Text(f"writing {options.out}")):
                 column = np.append(result.own, [forecast for _, forecast in result.following])
                 write(
-                    options.out, rows.table.with_column(options.column, column[: len(rows.table)])
+                    options.out,
+                    rows.table.with_column(options.new_column, column[: len(rows.table)]),
                 )
         if report is not None:
             report.write(page)
@@ -365,10 +357,10 @@ def take_rows(options: ForecastOptions) -> Rows:
             "--state cannot be combined with --available: outcomes that become known after the "
             "last row would be lost"
         )
-    for option in ("time", "available"):
-        if getattr(options, option) is not None and not options.is_default:
+    for each in ("time", "available"):
+        if getattr(options, each) is not None and not options.is_default:
             raise ValueError(
-                f"--{option} needs the default forecaster; {options.forecaster} does not use times"
+                f"--{each} needs the default forecaster; {options.forecaster} does not use times"
             )
     with console.err.status(Text(f"reading {options.source}")):
         table = console.read_source(options.source, options.delimiter)
@@ -377,7 +369,7 @@ def take_rows(options: ForecastOptions) -> Rows:
             clocks=(options.time, options.available),
         )  # fmt: skip
         if options.out is not None:
-            console.check_column(table, options.column)
+            console.check_column(table, options.new_column)
         name, note = options.outcome, None
         if name is None:
             name, note = table.guess("outcome")
@@ -595,7 +587,7 @@ def show(options: ForecastOptions, rows: Rows, result: Result) -> None:
             console.say(f"  and {more:,} more (--json lists all)")
     console.say(f"\n{READING}", fold=True)
     if options.out is not None:
-        console.say(f"\nPredictions: {options.out}, column {options.column!r}")
+        console.say(f"\nPredictions: {options.out}, column {options.new_column!r}")
     if options.report is not None:
         console.say(f"\nReport, a page for a browser: {options.report}")
 

@@ -40,6 +40,9 @@ from calibrant.cli.arguments import (
     Sort,
     Source,
     TrustOrder,
+    of_column,
+    option,
+    taking,
 )
 from calibrant.cli.decisions import (
     ACT_COLUMN,
@@ -96,31 +99,128 @@ GROUPS_IN_TERMINAL, KEYS_IN_TERMINAL, KEYS_IN_JSON = 20, 10, 1000
 class RecalibrateOptions(Options):
     """The options of ``calibrant recalibrate``."""
 
-    score: str
-    outcome: str | None = None
-    positive: str | None = None
-    id: str | None = None
-    time: str | None = None
-    available: str | None = None
-    silence: int | None = None
-    after: str | None = None
-    due: str | None = None
-    hold: str | None = None
-    by: str | None = None
-    key: str | None = None
-    kind: str = "probability"
-    column: str = "calibrated"
-    smooth: str | None = None
-    cost: str | None = None
-    budget: str | None = None
-    per: str | None = None
-    precision: str | None = None
-    recall: str | None = None
-    explore: str | None = None
-    state: Path | None = None
-    strict: bool = False
-    scale: str | None = None
-    missing: str | None = None
+    source: Source
+    # None only with --scores or --forecast.
+    score: Annotated[str, of_column("Column of the model's scores.")] = None  # type: ignore[assignment]
+    scores: Annotated[
+        str | None,
+        option(
+            "COLS",
+            "Columns of the scores of several classes, instead of --score: a,b,c, or p_* for "
+            "all that start with p_. The outcome is then the name of a class.",
+        ),
+    ] = None
+    forecast: Annotated[
+        str | None,
+        of_column("Column of forecasts of a number, instead of --score; quantiles are written."),
+    ] = None
+    levels: Annotated[
+        str | None,
+        option(
+            "LIST", "Levels of the quantiles with --forecast; 0.05,0.25,0.5,0.75,0.95 by default."
+        ),
+    ] = None
+    outcome: OutcomeColumn = None
+    positive: Positive = None
+    id: Annotated[str | None, of_column("Column that identifies each score; unique.")] = None
+    time: Annotated[str | None, of_column("Column of the time of each score, in order.")] = None
+    available: Annotated[
+        str | None,
+        of_column(
+            "Column of the times at which outcomes became known, on the same clock as --time: "
+            "only later predictions learn from them. Empty for never.",
+            panel=LATE,
+        ),
+    ] = None
+    silence: Annotated[
+        str | None,
+        option(
+            "0|1",
+            "The outcome of rows without one at their deadline; with --scores, a class.",
+            panel=LATE,
+        ),
+    ] = None
+    after: Annotated[
+        str | None,
+        option(
+            "SPAN",
+            "The deadline with --silence: a number of rows, or a span of time (30d, 12h, "
+            "90min) on the same clock as --time.",
+            panel=LATE,
+        ),
+    ] = None
+    due: Annotated[
+        str | None, of_column("Column of each row's own deadline, instead of --after.", panel=LATE)
+    ] = None
+    hold: Annotated[
+        str | None,
+        option(
+            "SPAN",
+            "Learn every outcome at this age; use it if one kind of outcome becomes known "
+            "sooner than the other.",
+            panel=LATE,
+        ),
+    ] = None
+    by: Annotated[str | None, of_column("Column of groups, each recalibrated separately.")] = None
+    key: Annotated[
+        str | None,
+        of_column(
+            "Column of keys, up to millions, each with its own offset; the file, CSV or "
+            "Parquet, need not fit into memory. With --silence or --hold, every outcome is learned "
+            "at its deadline."
+        ),
+    ] = None
+    kind: Annotated[str, option("KIND", "Kind of the scores: probability, logit or margin.")] = (
+        "probability"
+    )
+    delimiter: Delimiter = None
+    seed: Seed = 0
+    out: OutFile = None
+    column: Annotated[
+        str | None,
+        option("NAME", "Name of the new column in --out; calibrated by default."),
+    ] = None
+    smooth: Annotated[
+        str | None,
+        option(
+            "NAME",
+            "Also write a column of this name: probabilities as fine-grained as the scores, "
+            "for ranking rows.",
+        ),
+    ] = None
+    cost: Cost = None
+    budget: Budget = None
+    per: Per = None
+    precision: Precision = None
+    recall: Recall = None
+    explore: Explore = None
+    state: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "Load the recalibrator (with --key, the fleet) from this file if it exists, and "
+            "save it there at the end.",
+        ),
+    ] = None
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="In a pipe: stop at the first invalid line."),
+    ] = False
+    sort: Sort = None
+    date_format: DateFormat = None
+    scale: Annotated[
+        str | None, option("percent", "The scores are percentages, from 0 to 100.")
+    ] = None
+    missing: Annotated[str | None, option("skip", "Skip rows without a score.")] = None
+    trust_order: TrustOrder = False
+    allow: Allow = None
+    report: ReportFile = None
+    json: AsJson = False
+
+    @property
+    def new_column(self) -> str:
+        """The name of the column with the calibrated probabilities."""
+        return self.column or "calibrated"
 
     def columns(self) -> dict[str, Any]:
         """Return the names of the columns, as arguments of `take_scored`."""
@@ -128,191 +228,44 @@ class RecalibrateOptions(Options):
         return {name: getattr(self, name) for name in names}
 
 
-def recalibrate(
-    source: Source,
-    score: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of the model's scores.")
-    ] = None,
-    scores: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLS",
-            help="Columns of the scores of several classes, instead of --score: a,b,c, or p_* for "
-            "all that start with p_. The outcome is then the name of a class.",
-        ),
-    ] = None,
-    forecast: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column of forecasts of a number, instead of --score; quantiles are written.",
-        ),
-    ] = None,
-    levels: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LIST",
-            help="Levels of the quantiles with --forecast; 0.05,0.25,0.5,0.75,0.95 by default.",
-        ),
-    ] = None,
-    outcome: OutcomeColumn = None,
-    positive: Positive = None,
-    id: Annotated[  # noqa: A002
-        str | None,
-        typer.Option(metavar="COL", help="Column that identifies each score; unique."),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="Column of the time of each score, in order."),
-    ] = None,
-    available: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=LATE,
-            metavar="COL",
-            help="Column of the times at which outcomes became known, on the same clock as --time: "
-            "only later predictions learn from them. Empty for never.",
-        ),
-    ] = None,
-    silence: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=LATE,
-            metavar="0|1",
-            help="The outcome of rows without one at their deadline; with --scores, a class.",
-        ),
-    ] = None,
-    after: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=LATE,
-            metavar="SPAN",
-            help="The deadline with --silence: a number of rows, or a span of time (30d, 12h, "
-            "90min) on the same clock as --time.",
-        ),
-    ] = None,
-    due: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=LATE,
-            metavar="COL",
-            help="Column of each row's own deadline, instead of --after.",
-        ),
-    ] = None,
-    hold: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=LATE,
-            metavar="SPAN",
-            help="Learn every outcome at this age; use it if one kind of outcome becomes known "
-            "sooner than the other.",
-        ),
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="Column of groups, each recalibrated separately."),
-    ] = None,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column of keys, up to millions, each with its own offset; the file, CSV or "
-            "Parquet, need not fit into memory. With --silence or --hold, every outcome is learned "
-            "at its deadline.",
-        ),
-    ] = None,
-    kind: Annotated[
-        str,
-        typer.Option(metavar="KIND", help="Kind of the scores: probability, logit or margin."),
-    ] = "probability",
-    delimiter: Delimiter = None,
-    seed: Seed = 0,
-    out: OutFile = None,
-    column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Name of the new column in --out; calibrated by default.",
-            show_default=False,
-        ),
-    ] = None,
-    smooth: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Also write a column of this name: probabilities as fine-grained as the scores, "
-            "for ranking rows.",
-        ),
-    ] = None,
-    cost: Cost = None,
-    budget: Budget = None,
-    per: Per = None,
-    precision: Precision = None,
-    recall: Recall = None,
-    explore: Explore = None,
-    state: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Load the recalibrator (with --key, the fleet) from this file if it exists, and "
-            "save it there at the end.",
-        ),
-    ] = None,
-    strict: Annotated[
-        bool,
-        typer.Option("--strict", help="In a pipe: stop at the first invalid line."),
-    ] = False,
-    sort: Sort = None,
-    date_format: DateFormat = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(metavar="percent", help="The scores are percentages, from 0 to 100."),
-    ] = None,
-    missing: Annotated[
-        str | None, typer.Option(metavar="skip", help="Skip rows without a score.")
-    ] = None,
-    trust_order: TrustOrder = False,
-    allow: Allow = None,
-    report: ReportFile = None,
-    as_json: AsJson = False,
-) -> None:
+@taking(RecalibrateOptions)
+def recalibrate(**given: Any) -> None:
     """Recalibrate a model's scores in FILE, and measure them before and after.
 
     Each probability is made before its own outcome is used. With -, rows are read from a pipe, and
     each line is answered at once with its probability. For a FILE, episodes of miscalibration
     are also reported.
     """
-    given = dict(locals())
-    given["json"] = given.pop("as_json")
-    if score is None and forecast is None and scores is None:
+    options = RecalibrateOptions(**given)
+    if options.score is None and options.forecast is None and options.scores is None:
         raise typer.BadParameter(
             "Missing option '--score' (or '--scores' for classes, '--forecast' for numbers)."
         )
+    source, out, state, report = options.source, options.out, options.state, options.report
     with console.clean_end(), nullcontext() if state is None else kept_alone(state):
-        console.check_outputs(source, out, report, column, state)
-        if forecast is not None or levels is not None:
+        console.check_outputs(source, out, report, options.column, state)
+        if options.forecast is not None or options.levels is not None:
             from calibrant.cli.recalibrate_numbers import recalibrate_given  # noqa: PLC0415
 
             recalibrate_given(given)
             return
-        if scores is not None:
+        if options.scores is not None:
             from calibrant.cli import recalibrate_classes  # noqa: PLC0415
 
             recalibrate_classes.recalibrate_given(given)
             return
-        del given["forecast"], given["levels"], given["scores"]
-        if given.pop("trust_order"):
-            given["allow"] = f"{allow},order" if allow else "order"
-        if silence is not None:
-            if silence not in ("0", "1"):
-                raise ValueError(f"--silence must be 0 or 1, got {silence}")
-            given["silence"] = int(silence)
-        options = RecalibrateOptions(**{**given, "column": column or "calibrated"})
-        check_seed(seed)
-        check_choice("--kind", kind, KINDS)
+        if options.silence is not None:
+            if options.silence not in ("0", "1"):
+                raise ValueError(f"--silence must be 0 or 1, got {options.silence}")
+            given["silence"] = int(options.silence)
+        if options.trust_order:
+            given["allow"] = f"{options.allow},order" if options.allow else "order"
+        options = RecalibrateOptions(**given)
+        check_seed(options.seed)
+        check_choice("--kind", options.kind, KINDS)
         decides = [name for name in DECISIONS if given[name] is not None]
         decider = decider_of(options) if decides else None
-        if source == "-" and not (key or out or report or as_json):
+        if source == "-" and not (options.key or out or report or options.json):
             from calibrant.cli.recalibrate_pipe import answer_scores  # noqa: PLC0415
 
             options, recalibrator = begin(options)
@@ -374,7 +327,7 @@ def begin(options: RecalibrateOptions) -> tuple[RecalibrateOptions, Any]:
 
     The kind of scores and the deadlines are then those of the saved one.
     """
-    policy = {name: getattr(options, name) for name in ("silence", "after", "hold")}
+    policy: dict[str, Any] = {name: getattr(options, name) for name in ("silence", "after", "hold")}
     made: type[Fleet] | type[Recalibrator] = Recalibrator if options.key is None else Fleet
     if options.state is None or not options.state.exists():
         if options.key is not None:
@@ -493,13 +446,13 @@ def recalibrate_file(options: RecalibrateOptions, decider: Decider | None) -> No
 
 def check_new_columns(options: RecalibrateOptions, table: Table, *others: str) -> None:
     """Refuse new columns whose names are taken."""
-    console.check_column(table, options.column)
+    console.check_column(table, options.new_column)
     for other in others:
-        if other in (*table.columns, options.column, options.smooth):
+        if other in (*table.columns, options.new_column, options.smooth):
             raise ValueError(
                 f"{table.source} already has a column {other!r}, which decisions need; rename it"
             )
-    if options.smooth in (*table.columns, options.column):
+    if options.smooth in (*table.columns, options.new_column):
         raise ValueError(
             f"there is already a column {options.smooth!r}; choose another name with --smooth"
         )
@@ -514,7 +467,7 @@ def with_columns(
     decided: tuple[Any, Any] | None,
 ) -> Table:
     """Return the table with its new columns; `decided` are acts, and their propensities."""
-    new = {options.column: predictions}
+    new = {options.new_column: predictions}
     if options.smooth is not None and smooth is not None:
         new[options.smooth] = smooth
     if decided is not None:
@@ -841,7 +794,7 @@ def show(
         console.say(f"  {options.report}: the report, a page for a browser")
     if options.out is not None:
         console.say(
-            f"  {options.out}: all rows, with their probabilities in column {options.column!r}"
+            f"  {options.out}: all rows, with their probabilities in column {options.new_column!r}"
         )
     if options.state is not None:
         console.say(f"  {options.state}: the state, for the next run")

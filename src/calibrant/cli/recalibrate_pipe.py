@@ -158,7 +158,7 @@ class ScorePipe:
             say(repr(opened.prediction))
             return
         named = {} if self.options.id is None else {self.options.id: id_}
-        say(json.dumps({**named, self.options.column: opened.prediction, **more}))
+        say(json.dumps({**named, self.options.new_column: opened.prediction, **more}))
 
     def learn(self, outcome: float, id_: Id | None, at: float | None = None) -> None:
         """Learn an outcome; one given twice counts once, one that is too late not at all."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 from calibrant import experiments
 from calibrant.cli import console
+from calibrant.cli.arguments import option, taking
 from calibrant.cli.compare import FAILED, EngineOption, WorkersOption, watched, width
 from calibrant.experiments import Claim, findings
 from calibrant.experiments.claims import FAILS, NAME, NOT_COUNTED, NOT_VISIBLE, PASSES
@@ -24,27 +26,33 @@ HEAD = (
 ESSENTIAL = 1 + HEAD.index("verdict")  # columns that a narrow terminal shows too
 
 
-def reproduce(
+@dataclass(frozen=True, kw_only=True)
+class ReproduceOptions:
+    """The options of ``calibrant reproduce``."""
+
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Folder for the results; a rerun continues there. By default table1, "
+        option(
+            "FOLDER",
+            "Folder for the results; a rerun continues there. By default table1, "
             "table1-quick or table1-full.",
         ),
-    ] = None,
+    ] = None
     quick: Annotated[
         bool, typer.Option("--quick", help="T up to 10^5, 10 seeds: a few minutes.")
-    ] = False,
-    full: Annotated[
-        bool, typer.Option("--full", help="T up to 10^7, 40 seeds: for a cluster.")
-    ] = False,
-    engine: EngineOption = "local",
-    workers: WorkersOption = None,
-    markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the table here, as Markdown.")
-    ] = None,
-) -> None:
+    ] = False
+    full: Annotated[bool, typer.Option("--full", help="T up to 10^7, 40 seeds: for a cluster.")] = (
+        False
+    )
+    engine: EngineOption = "local"
+    workers: WorkersOption = None
+    markdown: Annotated[Path | None, option("FILE", "Also write the table here, as Markdown.")] = (
+        None
+    )
+
+
+@taking(ReproduceOptions)
+def reproduce(**given: Any) -> None:
     """Measure the paper's Table 1: how each error grows in T, C and K, and what is claimed.
 
     A row passes if the interval of the fitted exponent ends at most 0.08 above the claimed one, and
@@ -52,15 +60,16 @@ def reproduce(
     The exit code is 1 if a row fails. After Ctrl-C or a crash, the same command continues where it
     stopped.
     """
+    options = ReproduceOptions(**given)
     with console.clean_end():
-        if quick and full:
+        if options.quick and options.full:
             raise ValueError("--quick and --full cannot both be given")
-        size = "quick" if quick else "full" if full else "default"
-        folder = out or Path("table1" if size == "default" else f"table1-{size}")
+        size = "quick" if options.quick else "full" if options.full else "default"
+        folder = options.out or Path("table1" if size == "default" else f"table1-{size}")
         with watched(folder, "measuring") as (bar, advance):
             timing = bar.add_task("timing", total=None, visible=False, left="")
             table = experiments.reproduce(
-                folder, size=size, engine=engine, workers=workers, advance=advance,
+                folder, size=size, engine=options.engine, workers=options.workers, advance=advance,
                 timed=lambda done, of: bar.update(timing, completed=done, total=of, visible=True),
             )  # fmt: skip
         console.out.print(shown(table))
@@ -75,8 +84,8 @@ def reproduce(
             )
         console.say(f"Results: {folder / NAME}")
         console.say(f"Look at: calibrant report {folder}")
-        if markdown is not None:
-            with replacing(markdown) as file:
+        if options.markdown is not None:
+            with replacing(options.markdown) as file:
                 file.write(as_markdown(table, size).encode())
         if any(row.verdict == FAILS for row in table):
             raise typer.Exit(FAILED)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Annotated, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -22,14 +23,16 @@ from calibrant.cli.arguments import (
     PredictionColumn,
     ReportFile,
     Source,
+    of_column,
+    option,
+    taking,
 )
 from calibrant.report.watch_page import BIAS, WatchReport, watching
 from calibrant.tables import InputError
-from calibrant.tables.cells import Clock, finite_number, is_missing, outcome_in
+from calibrant.tables.cells import finite_number, is_missing, outcome_in
 from calibrant.tables.pipes import Line, follow_lines
 from calibrant.tables.reading import standard_input
 from calibrant.tables.scored import check_parts, take_groups
-from calibrant.tables.table import Table
 
 #: The exit code when an episode is open.
 MISCALIBRATED = 3
@@ -38,40 +41,51 @@ SOURCE = "standard input"
 LIVE = 100
 
 
-def watch(
-    source: Source,
-    prediction: PredictionColumn = None,
-    outcome: OutcomeColumn = None,
-    positive: Positive = None,
-    by: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="Column of groups, each of which is also monitored."),
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of the time of each row, in order.")
-    ] = None,
+@dataclass(frozen=True, kw_only=True)
+class WatchOptions:
+    """The options of ``calibrant watch``."""
+
+    source: Source
+    prediction: PredictionColumn = None
+    outcome: OutcomeColumn = None
+    positive: Positive = None
+    by: Annotated[str | None, of_column("Column of groups, each of which is also monitored.")] = (
+        None
+    )
+    time: Annotated[str | None, of_column("Column of the time of each row, in order.")] = None
     available: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="Column of the times at which outcomes became known."),
-    ] = None,
-    due: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of the deadlines of outcomes.")
-    ] = None,
+        str | None, of_column("Column of the times at which outcomes became known.")
+    ] = None
+    due: Annotated[str | None, of_column("Column of the deadlines of outcomes.")] = None
     silence: Annotated[
-        int | None,
-        typer.Option(metavar="0|1", help="The outcome of rows without one at their deadline."),
-    ] = None,
-    tolerance: Annotated[float, typer.Option(metavar="X", help="Tolerated miscalibration.")] = 0.02,
+        int | None, option("0|1", "The outcome of rows without one at their deadline.")
+    ] = None
+    tolerance: Annotated[float, option("X", "Tolerated miscalibration.")] = 0.02
     every: Annotated[
-        int,
-        typer.Option(metavar="N", help="At most one false alarm per this many rounds on average."),
-    ] = 1_000_000,
-    delimiter: Delimiter = None,
-    report: ReportFile = None,
-    as_json: Annotated[
+        int, option("N", "At most one false alarm per this many rounds on average.")
+    ] = 1_000_000
+    delimiter: Delimiter = None
+    report: ReportFile = None
+    json: Annotated[
         bool, typer.Option("--json", help="Print JSON: one object; in a pipe, one per event.")
-    ] = False,
-) -> None:
+    ] = False
+
+    def check(self) -> None:
+        """Refuse options that do not go together, or not with a pipe."""
+        if self.source == "-" and self.report is None:
+            if (self.available, self.due, self.silence) != (None, None, None):
+                raise ValueError("--available, --due and --silence need a FILE, not a pipe")
+            return
+        if self.time is None and (self.available, self.due) != (None, None):
+            raise ValueError("--available and --due need --time, the time of each prediction")
+        if (self.due is None) != (self.silence is None):
+            raise ValueError("--due and --silence must be given together")
+        if self.silence not in (None, 0, 1):
+            raise ValueError(f"--silence must be 0 or 1, got {self.silence}")
+
+
+@taking(WatchOptions)
+def watch(**given: Any) -> None:
     """Monitor whether the predictions in FILE stay calibrated, and raise an alarm if they do not.
 
     Prints the episodes of miscalibration: since when, where and by how much. With -, rows are read
@@ -81,26 +95,22 @@ def watch(
     Each prediction is judged by what was known when it was made. If outcomes became known only
     after the next prediction, give their times with --time and --available.
     """
-    late = Late(available, due, silence)
+    options = WatchOptions(**given)
     with console.clean_end():
-        monitor = Monitor(every, tolerance=tolerance)
-        console.check_outputs(source, None, report)
-        if source == "-" and report is None:
-            late.refuse_pipe()
-            columns = {"prediction": prediction, "outcome": outcome, "group": by, "time": time}
-            pipe = WatchPipe(monitor, columns, positive, as_json=as_json)
-            pipe.follow(standard_input(), delimiter)
+        monitor = Monitor(options.every, tolerance=options.tolerance)
+        console.check_outputs(options.source, None, options.report)
+        options.check()
+        if options.source == "-" and options.report is None:
+            WatchPipe(monitor, options).follow(standard_input())
         else:
-            found = watch_file(
-                source, prediction, outcome, positive, by, time, monitor, delimiter, late
-            )
-            if report is not None:
-                with console.err.status(Text(f"writing {report}")):
-                    found.save(report)
-            print_episodes(found, as_json=as_json)
+            found = watch_file(options)
+            if options.report is not None:
+                with console.err.status(Text(f"writing {options.report}")):
+                    found.save(options.report)
+            print_episodes(found, as_json=options.json)
             monitor = found.monitor
-            if report is not None and not as_json:
-                console.note(f"wrote {report}")
+            if options.report is not None and not options.json:
+                console.note(f"wrote {options.report}")
     if monitor.state == "miscalibrated":
         raise typer.Exit(MISCALIBRATED)
 
@@ -108,53 +118,18 @@ def watch(
 # -- files -----------------------------------------------------------------------------------------
 
 
-class Late(NamedTuple):
-    """Columns of when outcomes became known and were due, and what silence means."""
-
-    available: str | None
-    due: str | None
-    silence: int | None
-
-    def refuse_pipe(self) -> None:
-        """Refuse a pipe, whose lines have their outcomes."""
-        if self != (None, None, None):
-            raise ValueError("--available, --due and --silence need a FILE, not a pipe")
-
-    def clocks(self, rows: Table, time: str | None) -> tuple[Clock | None, Clock | None]:
-        """Return the times at which outcomes became known and were due, None without a column."""
-        if time is None and (self.available, self.due) != (None, None):
-            raise ValueError("--available and --due need --time, the time of each prediction")
-        if (self.due is None) != (self.silence is None):
-            raise ValueError("--due and --silence must be given together")
-        if self.silence not in (None, 0, 1):
-            raise ValueError(f"--silence must be 0 or 1, got {self.silence}")
-        known, due = (
-            None if name is None else rows.cells(name).clock()
-            for name in (self.available, self.due)
-        )
-        return known, due
-
-
-def watch_file(
-    source: str,
-    prediction: str | None,
-    outcome: str | None,
-    positive: str | None,
-    by: str | None,
-    time: str | None,
-    monitor: Monitor,
-    delimiter: str | None,
-    late: Late,
-) -> WatchReport:
+def watch_file(options: WatchOptions) -> WatchReport:
     """Monitor the rows of a file that have an outcome, or a deadline with `--silence`."""
-    with console.err.status(Text(f"reading {source}")):
-        rows = console.read_source(source, delimiter)
-        told = rows.take("prediction", prediction)
-        came = rows.take("outcome", outcome, positive=positive, missing=True)
-        check_parts(told.name, came.name, by)
-        groups = None if by is None else take_groups(rows.cells(by))
-        clock = None if time is None else rows.cells(time).clock()
-        available, due = late.clocks(rows, time)
+    with console.err.status(Text(f"reading {options.source}")):
+        rows = console.read_source(options.source, options.delimiter)
+        told = rows.take("prediction", options.prediction)
+        came = rows.take("outcome", options.outcome, positive=options.positive, missing=True)
+        check_parts(told.name, came.name, options.by)
+        groups = None if options.by is None else take_groups(rows.cells(options.by))
+        clock, available, due = (
+            None if name is None else rows.cells(name).clock()
+            for name in (options.time, options.available, options.due)
+        )
     for note in (rows.note, told.note, came.note):
         console.note(note)
     has_one = ~np.isnan(came.values)
@@ -183,9 +158,9 @@ def watch_file(
             times=None if clock is None else clock.take(known),
             available=None if available is None else available.take(known),
             due=None if due is None else due.take(known),
-            silence=late.silence,
-            every=monitor.every,
-            tolerance=monitor.tolerance,
+            silence=options.silence,
+            every=options.every,
+            tolerance=options.tolerance,
             title=f"{rows.source}: is {told.name} still calibrated?",
         )
 
@@ -207,22 +182,14 @@ def print_episodes(found: WatchReport, *, as_json: bool) -> None:
 class WatchPipe:
     """A monitor over the lines of a pipe, which prints each episode when it begins and ends."""
 
-    def __init__(
-        self,
-        monitor: Monitor,
-        columns: dict[str, str | None],
-        positive: str | None,
-        *,
-        as_json: bool,
-    ) -> None:
-        self.monitor, self.columns, self.positive = monitor, columns, positive
-        self.as_json = as_json
+    def __init__(self, monitor: Monitor, options: WatchOptions) -> None:
+        self.monitor, self.options = monitor, options
         self.names: dict[str, str] = {}
 
-    def follow(self, lines: Iterable[bytes], delimiter: str | None) -> None:
+    def follow(self, lines: Iterable[bytes]) -> None:
         """Monitor every line, and show the evidence on a terminal meanwhile."""
         with console.err.status("monitoring") as live:
-            for line in follow_lines(lines, SOURCE, delimiter):
+            for line in follow_lines(lines, SOURCE, self.options.delimiter):
                 try:
                     episode = self.take(line)
                 except InputError as error:
@@ -251,7 +218,7 @@ class WatchPipe:
         group, at = cells.get("group"), cells.get("time")
         return self.monitor.update(
             finite_number(cells["prediction"], line.decimal),
-            outcome_in(cells["outcome"], line.decimal, self.positive),
+            outcome_in(cells["outcome"], line.decimal, self.options.positive),
             by=None if is_missing(group) else group,  # type: ignore[arg-type]
             at=None if is_missing(at) else at,
         )
@@ -260,7 +227,12 @@ class WatchPipe:
         """Find the column of each part in the header or in the names of the first object."""
         header = line.header(SOURCE)
         console.note(header.note)
-        for part, given in self.columns.items():
+        options = self.options
+        columns = {
+            "prediction": options.prediction, "outcome": options.outcome, "group": options.by,
+            "time": options.time,
+        }  # fmt: skip
+        for part, given in columns.items():
             if given is not None:
                 self.names[part] = header.cells(given).column
             elif part in ("prediction", "outcome"):
@@ -270,7 +242,7 @@ class WatchPipe:
 
     def show(self, episode: Episode) -> None:
         """Print an episode that began or ended."""
-        typer.echo(json.dumps(console.as_object(episode)) if self.as_json else str(episode))
+        typer.echo(json.dumps(console.as_object(episode)) if self.options.json else str(episode))
 
     def line(self) -> str:
         """Return the state of the monitor in one line."""

@@ -11,6 +11,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cache
+from inspect import signature
 
 from calibrant._checks import (
     Floats,
@@ -39,6 +40,12 @@ class Adversary(kernels.AdversaryKernel):
     (0.0, 1)
     """
 
+    def __repr__(self) -> str:
+        given = ", ".join(
+            f"{name}={getattr(self, name)!r}" for name in signature(type(self)).parameters
+        )
+        return f"{type(self).__name__}({given})"
+
 
 class Greedy(kernels.GreedyKernel, Adversary):
     """Choose the outcome that raises the expected calibration error most.
@@ -64,9 +71,6 @@ class Greedy(kernels.GreedyKernel, Adversary):
         self.norm = check_choice("norm", norm, ("l1", "l2"))
         super().__init__(norm == "l2")
 
-    def __repr__(self) -> str:
-        return f"Greedy(norm={self.norm!r})"
-
 
 class Contrarian(kernels.ContrarianKernel, Adversary):
     """Choose 1 when the expected prediction is below 1/2, and 0 otherwise.
@@ -84,9 +88,6 @@ class Contrarian(kernels.ContrarianKernel, Adversary):
 
     def __init__(self) -> None:
         super().__init__()
-
-    def __repr__(self) -> str:
-        return "Contrarian()"
 
 
 class Chaser(kernels.ChaserKernel, Adversary):
@@ -120,9 +121,6 @@ class Chaser(kernels.ChaserKernel, Adversary):
         self.start = check_real("start", start, 0.0, 1.0)
         self.seed = check_seed(seed)
         super().__init__(self.step, self.start, self.seed)
-
-    def __repr__(self) -> str:
-        return f"Chaser(step={self.step!r}, start={self.start!r}, seed={self.seed})"
 
 
 class March(kernels.MarchKernel, Adversary):
@@ -178,12 +176,6 @@ class March(kernels.MarchKernel, Adversary):
         level = max(2, int(math.log2(horizon) / 3.0 + 0.6))
         super().__init__(level, self.ratio, self.push, self.lead)
 
-    def __repr__(self) -> str:
-        return (
-            f"March(horizon={self.horizon}, ratio={self.ratio!r}, "
-            f"push={self.push!r}, lead={self.lead!r})"
-        )
-
 
 class SignPreservation(kernels.SignPreservationKernel, Adversary):
     """Leave biases on cells where no later mean repays them: the sign preservation game.
@@ -221,9 +213,6 @@ class SignPreservation(kernels.SignPreservationKernel, Adversary):
         self.seed = check_seed(seed)
         depth = min(12, max(1, round(0.24 * math.log2(self.horizon))))
         super().__init__(depth, max(1, self.horizon // 2**depth), self.seed)
-
-    def __repr__(self) -> str:
-        return f"SignPreservation(horizon={self.horizon}, seed={self.seed})"
 
 
 class Drag(kernels.DragKernel, Adversary):
@@ -277,12 +266,6 @@ class Drag(kernels.DragKernel, Adversary):
         self.fresher = fresher
         super().__init__(self.horizon, self.sweeps, self.width, self.reach, self.fresher)
 
-    def __repr__(self) -> str:
-        return (
-            f"Drag(horizon={self.horizon}, sweeps={self.sweeps!r}, "
-            f"width={self.width!r}, reach={self.reach!r}, fresher={self.fresher!r})"
-        )
-
 
 class Learned(kernels.LearnedKernel, Adversary):
     """A small recurrent network that was evolved against one forecaster.
@@ -313,9 +296,6 @@ class Learned(kernels.LearnedKernel, Adversary):
         self.horizon = check_integer("horizon", horizon, 1)
         self.against = check_choice("against", against, ("events", "scores", "zoom"))
         super().__init__(self.horizon, genes()[against])
-
-    def __repr__(self) -> str:
-        return f"Learned(horizon={self.horizon}, against={self.against!r})"
 
 
 @cache

@@ -267,30 +267,6 @@ def test_what_waits_is_saved_with_what_it_is_judged_by():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"levels": [0.5]}, "levels must be two or more numbers"),
-        ({"levels": [0.5, 10**400]}, "levels must be two or more numbers"),
-        ({"levels": [0.0, 0.5]}, r"levels must be inside \(0, 1\), got 0.0"),
-        ({"levels": [0.5, 1.5]}, r"levels must be inside \(0, 1\), got 1.5"),
-        ({"levels": [0.9, 0.1]}, "levels must increase"),
-        ({"levels": "0.5"}, "levels must be two or more numbers"),
-        ({"levels": [0.1, float("nan")]}, "levels must be inside"),
-        ({"periods": (1,)}, r"periods must be an integer in \[2, 100000\], got 1"),
-        ({"periods": (7, 7)}, "periods must be distinct"),
-        ({"bounds": (1, 0)}, "bounds must be .* with low < high"),
-        ({"bounds": (0, 0)}, "bounds must be .* with low < high"),
-        ({"bounds": (0,)}, "bounds must be"),
-        ({"bounds": ("a", None)}, "the low of bounds must be a number"),
-        ({"hold": -1}, "hold"),
-    ],
-)
-def test_bad_arguments_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        NumberRecalibrator(**arguments)
-
-
-@pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"forecast": "a"}, "forecast must be a number, got 'a'"),

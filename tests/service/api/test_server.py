@@ -4,7 +4,6 @@ import itertools
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -18,6 +17,7 @@ from calibrant.cli import app
 from calibrant.service.settings import Settings
 from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.stream.verification import check_store
+from service.stores import query
 
 COMMAND = [sys.executable, "-m", "calibrant"]
 # Buffered, as where a user starts it: with PYTHONUNBUFFERED nothing is left to fail at the exit.
@@ -94,7 +94,7 @@ def client(url, number, counter, seen):
 
 
 @pytest.mark.slow
-def test_every_answer_survives_kills(serve, path):
+def test_every_answer_survives_kills(serve, path, sql):
     """Three kills under load: whatever was answered is there, once, and the log gives the state."""
     seen = {"predictions": [], "outcomes": []}
     counter = itertools.count()
@@ -113,11 +113,9 @@ def test_every_answer_survives_kills(serve, path):
         for thread in threads:
             thread.join()
     assert len(seen["predictions"]) > 50
-    store = sqlite3.connect(path)
-    rows = store.execute("SELECT id, probability, sequence FROM predictions")
+    rows = sql("SELECT id, probability, sequence FROM predictions")
     stored = {id_: answer for id_, *answer in rows}
-    outcomes = dict(store.execute("SELECT id, outcome FROM outcomes"))
-    store.close()
+    outcomes = dict(sql("SELECT id, outcome FROM outcomes"))
     for id_, *answer in seen["predictions"]:
         assert stored[id_] == answer
     for id_, outcome in seen["outcomes"]:
@@ -126,7 +124,7 @@ def test_every_answer_survives_kills(serve, path):
     assert any("replayed" in line for line in serve().said)
 
 
-def test_a_stop_is_graceful_and_quick(serve, path):
+def test_a_stop_is_graceful_and_quick(serve, sql):
     service = serve()
     httpx.put(f"{service.url}/v1/streams/s", json={}).raise_for_status()
     httpx.post(f"{service.url}/v1/streams/s/predictions", json={"id": "a", "score": 0.5})
@@ -140,13 +138,11 @@ def test_a_stop_is_graceful_and_quick(serve, path):
     assert code == 0
     assert '"event": "stopped"' in rest
     assert "Traceback" not in rest
-    with sqlite3.connect(path) as store:
-        assert store.execute("SELECT COUNT(*) FROM snapshots").fetchone() == (1,)
-    store.close()
+    assert sql("SELECT COUNT(*) FROM snapshots") == [(1,)]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_needs_nobody_who_reads_the_log(serve, path, number):
+def test_a_stop_needs_nobody_who_reads_the_log(serve, sql, number):
     service = serve(stdout=subprocess.PIPE)
     httpx.put(f"{service.url}/v1/streams/s", json={}).raise_for_status()
     httpx.post(f"{service.url}/v1/streams/s/predictions", json={"id": "a", "score": 0.5})
@@ -154,9 +150,7 @@ def test_a_stop_needs_nobody_who_reads_the_log(serve, path, number):
     service.process.stderr.close()
     service.process.send_signal(number)
     assert service.process.wait(timeout=30) == 0
-    with sqlite3.connect(path) as store:
-        assert store.execute("SELECT COUNT(*) FROM snapshots").fetchone() == (1,)
-    store.close()
+    assert sql("SELECT COUNT(*) FROM snapshots") == [(1,)]
 
 
 def test_a_line_of_the_log_is_written_at_once(serve):
@@ -181,9 +175,7 @@ def test_a_second_server_is_refused_and_a_backup_taken_while_one_runs(serve, pat
     checked = run("serve", "--store", copy, "--check")
     assert (checked.exit_code, "no problems found" in checked.stdout) == (0, True)
     assert run("serve", "--store", tmp_path / "none.db", "--check").exit_code == 2
-    with sqlite3.connect(copy) as store:
-        store.execute("UPDATE predictions SET probability = 0.25")
-    store.close()
+    query(copy, "UPDATE predictions SET probability = 0.25")
     damaged = run("serve", "--store", copy, "--check")
     assert damaged.exit_code == 3
     assert "does not give what was answered" in damaged.stdout.replace("\n", " ")

@@ -1,7 +1,5 @@
 """A state of ``calibrant recalibrate --state`` goes on as a stream, bit for bit."""
 
-import sqlite3
-
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -13,6 +11,7 @@ from calibrant.service.store.records import StoreError
 from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.stream.adoption import adopt
 from calibrant.service.stream.verification import check_store
+from service.stores import query
 
 ROWS = 2000
 
@@ -56,10 +55,8 @@ def check_all(start, path, running):
     state = running.state()
     running.stop()
     assert check_store(SqliteStore(path), lambda _: None) == []
-    with sqlite3.connect(path) as store:
-        assert store.execute("SELECT MIN(sequence) FROM snapshots").fetchone() == (0,)
-        store.execute("DELETE FROM snapshots WHERE sequence > 0")
-    store.close()
+    assert query(path, "SELECT MIN(sequence) FROM snapshots") == [(0,)]
+    query(path, "DELETE FROM snapshots WHERE sequence > 0")
     again = start()
     assert again.state() == state
     again.stop()
@@ -233,9 +230,7 @@ def test_without_the_state_it_was_made_of_a_stream_does_not_start(start, path, t
     learner.save(tmp_path / "state")
     adopt(SqliteStore(path), "s", tmp_path / "state", 1e9)
     start().stop()
-    with sqlite3.connect(path) as store:
-        store.execute("UPDATE snapshots SET blob = x'00'")
-    store.close()
+    query(path, "UPDATE snapshots SET blob = x'00'")
     with pytest.raises(StoreError, match="adopted from is missing or damaged"):
         Service(SqliteStore(path)).start()
     found = check_store(SqliteStore(path), lambda _: None)

@@ -116,12 +116,10 @@ def test_a_file_that_is_no_store_is_refused(path):
 
 
 @pytest.mark.parametrize("layout", [2, 99])
-def test_a_store_of_another_layout_is_refused(start, path, layout):
+def test_a_store_of_another_layout_is_refused(start, path, sql, layout):
     """A log of layout 2 has settings that are called otherwise now."""
     start().stop()
-    with sqlite3.connect(path) as store:
-        store.execute(f"UPDATE meta SET value = '{layout}' WHERE name = 'layout'")
-    store.close()
+    sql("UPDATE meta SET value = ? WHERE name = 'layout'", str(layout))
     words = f"has layout {layout}, and this version of calibrant reads 4: start a new store, or use"
     with pytest.raises(StoreError, match=words):
         Service(SqliteStore(path)).start()
@@ -129,20 +127,16 @@ def test_a_store_of_another_layout_is_refused(start, path, layout):
     assert words in found
 
 
-def test_a_damaged_page_is_refused_and_said(start, path):
+def test_a_damaged_page_is_refused_and_said(start, path, sql):
     one = start()
     one.stream()
     for at in range(0, 6000, 1000):
         one.predict([{"id": f"r{n}", "score": 0.5} for n in range(at, at + 1000)])
     one.stop()
-    with sqlite3.connect(path) as store:
-        store.execute("DELETE FROM snapshots")
-        size = store.execute("PRAGMA page_size").fetchone()[0]
-        root = store.execute(
-            "SELECT rootpage FROM sqlite_schema WHERE name = 'predictions'"
-        ).fetchone()[0]
-    store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    store.close()
+    sql("DELETE FROM snapshots")
+    ((size,),) = sql("PRAGMA page_size")
+    ((root,),) = sql("SELECT rootpage FROM sqlite_schema WHERE name = 'predictions'")
+    sql("PRAGMA wal_checkpoint(TRUNCATE)")
     with path.open("r+b") as file:
         file.seek((root - 1) * size)
         file.write(b"\xff" * size)

@@ -2,7 +2,6 @@
 
 import json
 import random
-import sqlite3
 
 import numpy as np
 import pytest
@@ -260,7 +259,7 @@ def test_nothing_is_told_twice_after_a_restart(start):
     assert sorted(each[:4] for each in stored) == sorted(events)
 
 
-def test_a_stream_of_before_there_were_watched_keys_goes_on(start, path):
+def test_a_stream_of_before_there_were_watched_keys_goes_on(start, sql):
     one = start()
     one.stream(keyed=True, seed=3)
     said, heard = rows_of(0, *next(batches()))
@@ -268,11 +267,9 @@ def test_a_stream_of_before_there_were_watched_keys_goes_on(start, path):
     one.learn([row | {"at": None} for row in heard])
     before = one.state()
     one.stop()
-    with sqlite3.connect(path) as store:
-        settings = json.loads(store.execute("SELECT settings FROM streams").fetchone()[0])
-        del settings["watch_keys"]
-        store.execute("UPDATE streams SET settings = ?", (json.dumps(settings, sort_keys=True),))
-    store.close()
+    settings = json.loads(sql("SELECT settings FROM streams")[0][0])
+    del settings["watch_keys"]
+    sql("UPDATE streams SET settings = ?", json.dumps(settings, sort_keys=True))
     two = start()
     assert two.state() == before
     assert two.http.put("/v1/streams/s", json={"keyed": True, "seed": 3}).status_code == 200

@@ -1,7 +1,6 @@
 """The state after a restart is that of a replay, bit for bit, whatever happened before."""
 
 import random
-import sqlite3
 
 import pytest
 
@@ -78,7 +77,7 @@ def play(running, settings, seed, requests, first=0):
 
 
 @pytest.mark.parametrize("settings", KINDS.values(), ids=KINDS)
-def test_a_restart_and_a_replay_of_everything_give_the_same_state(start, path, settings):
+def test_a_restart_and_a_replay_of_everything_give_the_same_state(start, path, sql, settings):
     one = start()
     one.stream(**settings)
     sent = play(one, settings, 1, 25)
@@ -91,9 +90,7 @@ def test_a_restart_and_a_replay_of_everything_give_the_same_state(start, path, s
     two.stop()
     # The state went through a snapshot; a replay of the whole log does not.
     assert check_store(SqliteStore(path), lambda _: None) == []
-    with sqlite3.connect(path) as store:
-        store.execute("DELETE FROM snapshots")
-    store.close()
+    sql("DELETE FROM snapshots")
     three = start()
     assert three.state() == after
 
@@ -119,7 +116,7 @@ def test_the_log_alone_drives_the_state(start, path):
     assert again == seen
 
 
-def test_a_snapshot_cut_short_is_passed_over_for_the_one_before(start, path):
+def test_a_snapshot_cut_short_is_passed_over_for_the_one_before(start, path, sql):
     one = start()
     one.stream()
     sent = play(one, {}, 1, 20)
@@ -128,12 +125,10 @@ def test_a_snapshot_cut_short_is_passed_over_for_the_one_before(start, path):
     play(two, {}, 2, 20, first=sent)
     state = two.state()
     two.stop()
-    with sqlite3.connect(path) as store:
-        rows = store.execute("SELECT sequence, blob FROM snapshots ORDER BY sequence").fetchall()
-        assert len(rows) == 2
-        newest, blob = rows[1]
-        store.execute("UPDATE snapshots SET blob = ? WHERE sequence = ?", (blob[:-100], newest))
-    store.close()
+    rows = sql("SELECT sequence, blob FROM snapshots ORDER BY sequence")
+    assert len(rows) == 2
+    newest, blob = rows[1]
+    sql("UPDATE snapshots SET blob = ? WHERE sequence = ?", blob[:-100], newest)
     (found,) = check_store(SqliteStore(path), lambda _: None)
     assert f"the snapshot at row {newest:,} is damaged" in found
     three = start()
@@ -143,29 +138,25 @@ def test_a_snapshot_cut_short_is_passed_over_for_the_one_before(start, path):
     assert check_store(SqliteStore(path), lambda _: None) == []
 
 
-def test_a_log_that_was_changed_is_refused(start, path):
+def test_a_log_that_was_changed_is_refused(start, path, sql):
     one = start()
     one.stream()
     play(one, {}, 1, 20)
     one.stop()
-    with sqlite3.connect(path) as store:
-        store.execute("DELETE FROM snapshots")
-        store.execute("UPDATE predictions SET score = 0.123 WHERE sequence = 1")
-    store.close()
+    sql("DELETE FROM snapshots")
+    sql("UPDATE predictions SET score = 0.123 WHERE sequence = 1")
     with pytest.raises(StoreError, match="does not give what was answered"):
         Service(SqliteStore(path)).start()
     assert "does not give what was answered" in check_store(SqliteStore(path), lambda _: None)[0]
 
 
-def test_a_row_that_is_missing_is_noticed(start, path):
+def test_a_row_that_is_missing_is_noticed(start, path, sql):
     one = start()
     one.stream()
     one.predict([{"id": id_, "score": 0.5} for id_ in "abc"])
     one.learn({"id": "a", "outcome": 1})
     one.stop()
-    with sqlite3.connect(path) as store:
-        store.execute("DELETE FROM snapshots")
-        store.execute("DELETE FROM predictions WHERE id = 'c'")
-    store.close()
+    sql("DELETE FROM snapshots")
+    sql("DELETE FROM predictions WHERE id = 'c'")
     with pytest.raises(StoreError, match="missing from the log"):
         Service(SqliteStore(path)).start()

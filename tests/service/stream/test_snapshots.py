@@ -1,7 +1,5 @@
 """Large snapshots are written in pieces while requests are answered, and count once whole."""
 
-import sqlite3
-
 import pytest
 
 from calibrant.service.api.rows import predictions_of
@@ -31,19 +29,20 @@ def play(running, start, end):
         running.words([{"id": n, "outcome": n % 2} for n in range(first, first + 100)])
 
 
-def count(path, table="snapshot_pieces"):
-    with sqlite3.connect(path) as store:
-        found = store.execute(f"SELECT sequence, COUNT(*) FROM {table} GROUP BY 1").fetchall()
-    store.close()
-    return dict(found)
+@pytest.fixture
+def count(sql):
+    def counted(table="snapshot_pieces"):
+        return dict(sql(f"SELECT sequence, COUNT(*) FROM {table} GROUP BY 1"))
+
+    return counted
 
 
-def test_the_last_two_are_kept_and_a_restart_reads_the_pieces(start, path):
+def test_the_last_two_are_kept_and_a_restart_reads_the_pieces(start, path, sql, count):
     one = start()
     one.stream(keyed=True)
     play(one, 0, 3000)
     one.stop()
-    kept, pieces = count(path, "snapshots"), count(path)
+    kept, pieces = count("snapshots"), count()
     assert len(kept) == 2
     assert max(kept) == 6000
     assert pieces.keys() == kept.keys()  # nothing is left of those before
@@ -53,9 +52,7 @@ def test_the_last_two_are_kept_and_a_restart_reads_the_pieces(start, path):
     again = two.state()
     two.stop()
     assert check_store(SqliteStore(path), lambda _: None) == []
-    with sqlite3.connect(path) as store:
-        store.execute("DELETE FROM snapshots")
-    store.close()
+    sql("DELETE FROM snapshots")
     assert start().state() == again
 
 
@@ -82,41 +79,34 @@ def test_rows_go_on_between_two_pieces(path):
     assert check_store(SqliteStore(path), lambda _: None) == []
 
 
-def test_one_that_was_cut_short_is_no_snapshot_and_goes_away(start, path, monkeypatch):
+def test_one_that_was_cut_short_is_no_snapshot_and_goes_away(start, path, sql, count, monkeypatch):
     one = start()
     one.stream(keyed=True)
     play(one, 0, 500)
     state = one.state()
     one.stop()
-    sequence = max(count(path, "snapshots"))
-    with sqlite3.connect(path) as store:  # as after a kill before the last piece
-        store.execute("DELETE FROM snapshots")
-        left = store.execute("SELECT COUNT(*) FROM snapshot_pieces").fetchone()[0]
-    store.close()
-    assert left > 10
+    sequence = max(count("snapshots"))
+    sql("DELETE FROM snapshots")  # as after a kill before the last piece
+    assert sum(count().values()) > 10
     monkeypatch.setattr(snapshots, "SNAPSHOT_ROWS", 10**9)  # none before the end
     two = start()
     assert two.said == ["s: 1,000 rows, 1,000 of them replayed"]
     assert two.state() == state
     two.predict(rows_between(500, 501))
     two.stop()
-    assert count(path).keys() == count(path, "snapshots").keys() == {sequence + 1}
+    assert count().keys() == count("snapshots").keys() == {sequence + 1}
     assert check_store(SqliteStore(path), lambda _: None) == []
 
 
-def test_a_piece_that_is_missing_or_damaged_is_noticed(start, path):
+def test_a_piece_that_is_missing_or_damaged_is_noticed(start, path, sql, count):
     one = start()
     one.stream(keyed=True)
     play(one, 0, 500)
     state = one.state()
     one.stop()
-    newest = max(count(path, "snapshots"))
-    with sqlite3.connect(path) as store:
-        store.execute(
-            "UPDATE snapshot_pieces SET blob = ? WHERE sequence = ? AND number = 3",
-            (b"x" * 5000, newest),
-        )
-    store.close()
+    newest = max(count("snapshots"))
+    damage = "UPDATE snapshot_pieces SET blob = ? WHERE sequence = ? AND number = 3"
+    sql(damage, b"x" * 5000, newest)
     (found,) = check_store(SqliteStore(path), lambda _: None)
     assert f"the snapshot at row {newest:,} is damaged" in found
     two = start()
@@ -147,7 +137,7 @@ def test_a_store_that_fails_meanwhile_costs_the_snapshot_only(start):
     assert start().state() == state
 
 
-def test_an_end_does_not_wait_for_a_snapshot(start, path, monkeypatch):
+def test_an_end_does_not_wait_for_a_snapshot(start, count, monkeypatch):
     one = start()
     one.stream(keyed=True)
     play(one, 0, 500)
@@ -157,5 +147,5 @@ def test_an_end_does_not_wait_for_a_snapshot(start, path, monkeypatch):
     one.predict(rows_between(500, 510))
     state = one.state()
     one.stop()
-    assert max(count(path, "snapshots"), default=0) < 1010
+    assert max(count("snapshots"), default=0) < 1010
     assert start().state() == state

@@ -24,11 +24,14 @@ def at_once(monkeypatch):
 
 @pytest.fixture
 def ringing(start, receiver):
-    """Return a function that starts a service that rings at the receiver."""
+    """Return a function that starts a service that rings at the receiver, with some streams."""
 
-    def begin(cooldown=3600.0, reset="window", secrets=(SECRET,)):
+    def begin(*names, cooldown=3600.0, reset="window", secrets=(SECRET,)):
         policy = Policy(cooldown=cooldown, reset=reset)
-        return start(webhooks=Webhooks((receiver.url,), tuple(map(key_of, secrets)), policy))
+        running = start(webhooks=Webhooks((receiver.url,), tuple(map(key_of, secrets)), policy))
+        for name in names:
+            running.stream(name, capacity=CAPACITY)
+        return running
 
     return begin
 
@@ -46,8 +49,7 @@ def empty(running, first, name="s"):
 
 
 def test_an_alarm_rings_and_its_end_is_told(ringing, receiver):
-    running = ringing()
-    running.stream(capacity=CAPACITY)
+    running = ringing("s")
     fill(running, 0)
     empty(running, 0)
     high, low = receiver.until(2)
@@ -97,8 +99,7 @@ def test_the_signature_is_that_of_standard_webhooks():
 
 def test_two_secrets_sign_while_one_takes_the_others_place(ringing, receiver):
     other = "whsec_" + "Ab0+" * 10
-    running = ringing(secrets=(SECRET, other))
-    running.stream(capacity=CAPACITY)
+    running = ringing("s", secrets=(SECRET, other))
     fill(running, 0)
     receiver.until(1)
     assert receiver.messages[0].is_signed(SECRET)
@@ -114,8 +115,7 @@ def test_a_receiver_that_fails_is_asked_again_until_it_recovers(ringing, receive
         handler.wfile.write(b"this is no answer\r\n\r\n")
 
     receiver.answers += [503, 404, hang_up, say_nonsense, 302, 307]
-    running = ringing()
-    running.stream(capacity=CAPACITY)
+    running = ringing("s")
     fill(running, 0)
     empty(running, 0)
     high, low = receiver.until(2)
@@ -142,8 +142,7 @@ def test_a_receiver_that_says_nothing_is_left(ringing, receiver, monkeypatch):
             pass  # it was left
 
     receiver.answers.append(drip)
-    running = ringing()
-    running.stream(capacity=CAPACITY)
+    running = ringing("s")
     fill(running, 0)
     receiver.until(1)
     assert len(receiver.attempts) == 2
@@ -162,8 +161,7 @@ def test_a_long_answer_is_not_read(ringing, receiver):
             sent.append("left")
 
     receiver.answers.append(flood)
-    running = ringing()
-    running.stream(capacity=CAPACITY)
+    running = ringing("s")
     fill(running, 0)
     wait_until(lambda: "left" in sent)
     assert sum(sent[:-1]) < 50_000_000
@@ -174,16 +172,14 @@ def test_a_long_answer_is_not_read(ringing, receiver):
 def test_old_events_are_given_up(ringing, receiver, monkeypatch):
     monkeypatch.setattr(courier, "GIVE_UP", -1.0)
     receiver.answers.append(500)
-    running = ringing()
-    running.stream(capacity=CAPACITY)
+    running = ringing("s")
     fill(running, 0)
     empty(running, 0)
     assert [each["kind"] for each in receiver.until(1)] == ["pending.low"]
 
 
 def test_one_alarm_a_window(ringing, receiver):
-    running = ringing()
-    running.stream(capacity=CAPACITY)
+    running = ringing("s")
     for first in (0, MANY, 2 * MANY):
         fill(running, first)
         empty(running, first)
@@ -202,8 +198,7 @@ def test_one_alarm_a_window(ringing, receiver):
 
 
 def test_what_was_held_back_rings_after_a_restart(ringing, receiver):
-    running = ringing()
-    running.stream(capacity=CAPACITY)
+    running = ringing("s")
     fill(running, 0)
     empty(running, 0)
     fill(running, MANY)
@@ -222,8 +217,7 @@ def test_what_was_held_back_rings_after_a_restart(ringing, receiver):
 
 
 def test_the_end_of_an_alarm_may_end_its_window(ringing, receiver):
-    running = ringing(reset="end")
-    running.stream(capacity=CAPACITY)
+    running = ringing("s", reset="end")
     for first in (0, MANY):
         fill(running, first)
         empty(running, first)
@@ -232,9 +226,8 @@ def test_the_end_of_an_alarm_may_end_its_window(ringing, receiver):
 
 
 def test_streams_have_windows_of_their_own(ringing, receiver):
-    running = ringing()
+    running = ringing("a", "b")
     for name in ("a", "b"):
-        running.stream(name, capacity=CAPACITY)
         fill(running, 0, name=name)
     assert sorted(each["stream"] for each in receiver.until(2)) == ["a", "b"]
 
@@ -264,8 +257,7 @@ def test_where_a_webhook_began_is_said_once(path):
 
 @pytest.mark.usefixtures("at_once")
 def test_a_full_disk_does_not_stop_the_courier(ringing, receiver, monkeypatch):
-    running = ringing()
-    running.stream(capacity=CAPACITY)
+    running = ringing("s")
     keep, tries = running.service.store.keep_delivery, []
 
     def failing(row):

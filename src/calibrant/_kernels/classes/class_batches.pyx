@@ -20,13 +20,13 @@ A label counts in all losses as often as its weight says; what a batch has in co
 is a surprise, is about labels as they are.
 """
 
-from libc.math cimport fabs, sqrt
+from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from calibrant._kernels.classes.class_mixture cimport (
-    BASES, BIASED, CONTEXTS, EXPERTS, FEATURES, FIRST_BASE, LINEAR, POOLS, SQUARE, TRIANGLE, ClassMixture,
+    BASES, CONTEXTS, EXPERTS, FEATURES, FIRST_BASE, LINEAR, POOLS, SQUARE, TRIANGLE, ClassMixture,
     Predicted, invert,
     of_expert,
 )

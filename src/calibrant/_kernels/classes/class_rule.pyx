@@ -37,7 +37,6 @@ from calibrant._kernels.arrays cimport doubles_in
 from calibrant._kernels.classes.vectors cimport (
     exact_total, expf_, greatest, likeliest, share, take_row, total,
 )
-from calibrant._kernels.functions cimport exp
 from calibrant._kernels.interrupts cimport hold, release
 from calibrant._kernels.rounds.learner cimport Learner
 from calibrant._kernels.rounds.round cimport Round, companies, drawn, weight_of
@@ -51,7 +50,6 @@ from calibrant._kernels.scores.pending cimport PendingKernel, Wait
 from calibrant._kernels.scores.recalibrate import RecalibrateKernel
 from calibrant._kernels.scores.score_rounds cimport ScoreRound, new_round
 from calibrant._kernels.scores.score_rounds import ROUND, check_rounds, load_rounds, save_rounds
-from calibrant._kernels.scores.scoring cimport ScoringKernel
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1

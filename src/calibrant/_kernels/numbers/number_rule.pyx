@@ -23,7 +23,7 @@ from calibrant._kernels.functions cimport log
 from calibrant._kernels.numbers.limits cimport LARGEST as MOST, greater, lesser
 from calibrant._kernels.numbers.net cimport Net
 from calibrant._kernels.numbers.quantile_mixture cimport (
-    KNOTS, LARGEST as LARGEST_REGRET, REGRETS, RUNS, SQUARE, TOTAL, Lateness, Levels,
+    KNOTS, LARGEST as LARGEST_REGRET, REGRETS, RUNS, SQUARE, TOTAL, Levels,
     QuantileMixture, Shapes, regret_steps, share_out, sort,
 )
 from calibrant._kernels.numbers.quantile_mixture import check_regrets

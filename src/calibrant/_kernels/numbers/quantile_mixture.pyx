@@ -23,7 +23,7 @@ import numpy as np
 
 from calibrant._kernels.functions cimport log
 from calibrant._kernels.numbers.limits cimport greater, lesser
-from calibrant._kernels.numbers.residuals cimport LOCATIONS, SCALES, Residuals
+from calibrant._kernels.numbers.residuals cimport SCALES, Residuals
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject *)

@@ -9,7 +9,6 @@ import numpy as np
 
 from calibrant._checks import check_integer, check_same_length
 from calibrant._kernels.draws cimport scramble, uniform
-from calibrant._kernels.functions cimport log, log1p
 from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 from calibrant._kernels.kernel import own_copy

@@ -32,17 +32,37 @@ class _Methods:
     streams. An id is needed: it makes a request count once, however often it is sent.
     """
 
-    def __init__(self, patience: float) -> None:
+    def __init__(
+        self,
+        url: str = ADDRESS,
+        *,
+        token: str | None = None,
+        timeout: float = 30.0,
+        patience: float = 60.0,
+        transport: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
+    ) -> None:
         if not patience >= 0.0:
             raise ValueError(f"patience must be at least 0 seconds, got {patience}")
         self.patience = patience
+        self._http = self._connections(
+            base_url=url, headers=headers(token), timeout=timeout, transport=transport
+        )
+
+    def _connections(self, **given: Any) -> Any:
+        raise NotImplementedError
 
     def _run(self, exchange: Exchange[Any]) -> Any:
         raise NotImplementedError
 
+    def _ask(self, method: str, path: str, content: Row | None = None) -> Any:
+        return self._run(protocol.ask(method, path, self.patience, content))
+
+    def _request(self, request: Request) -> Any:
+        return self._http.build_request(request.method, request.path, content=request.body)
+
     def put_stream(self, stream: str, **settings: Any) -> Any:
         """Create a stream, unless it exists with these settings; return its name and settings."""
-        return self._run(protocol.put_stream(stream, settings, self.patience))
+        return self._ask("PUT", protocol.stream_path(stream), settings)
 
     def predict(
         self,
@@ -135,7 +155,7 @@ class _Methods:
 
     def prediction(self, stream: str, id: str | int) -> Any:  # noqa: A002 - as Recalibrator has it
         """Return a prediction as it is stored, with its outcome and whether it still waits."""
-        return self._run(protocol.get(protocol.prediction_path(stream, id), self.patience))
+        return self._ask("GET", protocol.prediction_path(stream, id))
 
     def erase(self, stream: str, ids: Iterable[str | int]) -> Any:
         """Erase predictions with their outcomes; return the ids of which there was none."""
@@ -143,11 +163,11 @@ class _Methods:
 
     def patch_stream(self, stream: str, **changes: Any) -> Any:
         """Change the name, the capacity or the retention of a stream; return it as it is then."""
-        return self._run(protocol.patch_stream(stream, changes, self.patience))
+        return self._ask("PATCH", protocol.stream_path(stream), changes)
 
     def delete_stream(self, stream: str) -> Any:
         """Delete a stream with all that is stored of it."""
-        return self._run(protocol.delete_stream(stream, self.patience))
+        return self._ask("DELETE", protocol.stream_path(stream))
 
     def streams(self) -> Any:
         """Return all streams that the token may see, each with its verdict."""
@@ -155,11 +175,11 @@ class _Methods:
 
     def stream(self, stream: str) -> Any:
         """Return one stream, with its settings."""
-        return self._run(protocol.get(protocol.stream_path(stream), self.patience))
+        return self._ask("GET", protocol.stream_path(stream))
 
     def scorecard(self, stream: str) -> Any:
         """Return the measures of the raw, the calibrated and the smooth probabilities."""
-        return self._run(protocol.get(protocol.stream_path(stream, "scorecard"), self.patience))
+        return self._ask("GET", protocol.stream_path(stream, "scorecard"))
 
 
 class Client(_Methods):
@@ -201,39 +221,24 @@ class Client(_Methods):
     calibrant.service.client.protocol.UnavailableError: http://127.0.0.1:1: [Errno 111] ...
     """
 
-    def __init__(
-        self,
-        url: str = ADDRESS,
-        *,
-        token: str | None = None,
-        timeout: float = 30.0,
-        patience: float = 60.0,
-        transport: httpx.BaseTransport | None = None,
-    ) -> None:
-        super().__init__(patience)
-        self._http = httpx.Client(
-            base_url=url, headers=headers(token), timeout=timeout, transport=transport
-        )
+    def _connections(self, **given: Any) -> httpx.Client:
+        return httpx.Client(**given)
 
     def _run(self, exchange: Exchange[T]) -> T:
-        answer: Reply | None = None
-        failure: ConnectionError | None = None
+        came: Reply | ConnectionError | None = None
         while True:
             try:
-                step = exchange.send(answer) if failure is None else exchange.throw(failure)
+                step = advanced(exchange, came)
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
-            answer = failure = None
+            came = None
             if isinstance(step, Request):
                 try:
-                    answer = reply_of(self._http.send(self._request(step)))
+                    came = reply_of(self._http.send(self._request(step)))
                 except httpx.TransportError as error:
-                    failure = connection_error(self._http.base_url, error)
+                    came = connection_error(self._http.base_url, error)
             else:
                 time.sleep(step)
-
-    def _request(self, request: Request) -> httpx.Request:
-        return self._http.build_request(request.method, request.path, content=request.body)
 
     def close(self) -> None:
         """Close the connections."""
@@ -260,35 +265,22 @@ class AsyncClient(_Methods):
     calibrant.service.client.protocol.UnavailableError: http://127.0.0.1:1: ...
     """
 
-    def __init__(
-        self,
-        url: str = ADDRESS,
-        *,
-        token: str | None = None,
-        timeout: float = 30.0,
-        patience: float = 60.0,
-        transport: httpx.AsyncBaseTransport | None = None,
-    ) -> None:
-        super().__init__(patience)
-        self._http = httpx.AsyncClient(
-            base_url=url, headers=headers(token), timeout=timeout, transport=transport
-        )
+    def _connections(self, **given: Any) -> httpx.AsyncClient:
+        return httpx.AsyncClient(**given)
 
     async def _run(self, exchange: Exchange[T]) -> T:
-        answer: Reply | None = None
-        failure: ConnectionError | None = None
+        came: Reply | ConnectionError | None = None
         while True:
             try:
-                step = exchange.send(answer) if failure is None else exchange.throw(failure)
+                step = advanced(exchange, came)
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
-            answer = failure = None
+            came = None
             if isinstance(step, Request):
-                request = self._http.build_request(step.method, step.path, content=step.body)
                 try:
-                    answer = reply_of(await self._http.send(request))
+                    came = reply_of(await self._http.send(self._request(step)))
                 except httpx.TransportError as error:
-                    failure = connection_error(self._http.base_url, error)
+                    came = connection_error(self._http.base_url, error)
             else:
                 await asyncio.sleep(step)
 
@@ -301,6 +293,11 @@ class AsyncClient(_Methods):
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+def advanced(exchange: Exchange[T], came: Reply | ConnectionError | None) -> Request | float:
+    """Return the next step of an exchange, after a reply or the lack of one."""
+    return exchange.throw(came) if isinstance(came, ConnectionError) else exchange.send(came)
 
 
 def one_row(row: Row) -> dict[str, list[Any] | None]:

@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 from urllib.parse import quote, urlencode
 
 from calibrant.rounds import RoundError
@@ -104,7 +104,18 @@ class Reply(NamedTuple):
     retry_after: str | None = None
 
 
-class Prediction(float):
+class _Answered(float):
+    """What the service predicted, as a number, with the rest of its answer beside it."""
+
+    def __new__(cls, row: Row) -> Self:
+        """Return the prediction of a row that was answered."""
+        value = row.get("probability", row.get("median"))
+        found = super().__new__(cls, math.nan if value is None else value)
+        found.__dict__.update((name, row.get(name)) for name in cls.__annotations__)
+        return found
+
+
+class Prediction(_Answered):
     """A probability, with what the service answered beside it.
 
     Attributes
@@ -128,12 +139,6 @@ class Prediction(float):
     (0.25, 0.24)
     """
 
-    def __new__(cls, row: Row) -> Prediction:
-        """Return the prediction of a row that was answered."""
-        found = super().__new__(cls, row["probability"])
-        found.__dict__.update((name, row.get(name)) for name in cls.__annotations__)
-        return found
-
     id: str
     smooth: float
     raw: float | None
@@ -143,7 +148,7 @@ class Prediction(float):
     propensity: float | None
 
 
-class NumberPrediction(float):
+class NumberPrediction(_Answered):
     """The median of a predicted distribution, with what the service answered beside it.
 
     Attributes
@@ -170,13 +175,6 @@ class NumberPrediction(float):
     (3.5, [1.0, 6.0])
     """
 
-    def __new__(cls, row: Row) -> NumberPrediction:
-        """Return the prediction of a row that was answered."""
-        median = row["median"]
-        found = super().__new__(cls, math.nan if median is None else median)
-        found.__dict__.update((name, row[name]) for name in cls.__annotations__)
-        return found
-
     id: str
     forecast: float | None
     quantiles: dict[str, float | None]
@@ -185,7 +183,7 @@ class NumberPrediction(float):
     answer: str
 
 
-class ClassPrediction(float):
+class ClassPrediction(_Answered):
     """The probability of the named class, with what the service answered beside it.
 
     Attributes
@@ -211,12 +209,6 @@ class ClassPrediction(float):
     >>> predicted, predicted.label
     (0.8, 'cat')
     """
-
-    def __new__(cls, row: Row) -> ClassPrediction:
-        """Return the prediction of a row that was answered."""
-        found = super().__new__(cls, row["probability"])
-        found.__dict__.update((name, row[name]) for name in cls.__annotations__)
-        return found
 
     id: str
     label: str | int
@@ -328,26 +320,10 @@ def prediction_path(stream: str, id_: str | int) -> str:
     return stream_path(stream, f"predictions/{quote(str(id_), safe='')}")
 
 
-def put_stream(stream: str, settings: Row, patience: float) -> Exchange[Any]:
-    """Create a stream."""
-    body = json.dumps(settings, allow_nan=False).encode()
-    return (yield from answered(Request("PUT", stream_path(stream), body), patience))
-
-
-def get(path: str, patience: float) -> Exchange[Any]:
-    """Read something."""
-    return (yield from answered(Request("GET", path), patience))
-
-
-def patch_stream(stream: str, changes: Row, patience: float) -> Exchange[Any]:
-    """Change a stream."""
-    body = json.dumps(changes, allow_nan=False).encode()
-    return (yield from answered(Request("PATCH", stream_path(stream), body), patience))
-
-
-def delete_stream(stream: str, patience: float) -> Exchange[Any]:
-    """Delete a stream."""
-    return (yield from answered(Request("DELETE", stream_path(stream)), patience))
+def ask(method: str, path: str, patience: float, content: Row | None = None) -> Exchange[Any]:
+    """Send one request, and return what the answer holds."""
+    body = None if content is None else json.dumps(content, allow_nan=False).encode()
+    return (yield from answered(Request(method, path, body), patience))
 
 
 def erase(stream: str, ids: Iterable[str | int], patience: float) -> Exchange[list[str]]:
@@ -363,7 +339,7 @@ def erase(stream: str, ids: Iterable[str | int], patience: float) -> Exchange[li
 
 def get_streams(patience: float) -> Exchange[list[Row]]:
     """Read all streams."""
-    found = yield from get("/v1/streams", patience)
+    found = yield from ask("GET", "/v1/streams", patience)
     return found["streams"]  # type: ignore[no-any-return]
 
 

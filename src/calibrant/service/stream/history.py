@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from calibrant._bytes import Saved, pack, unpack
 from calibrant._checks import Floats
+from calibrant.service.stream.plain import numbers
 
 MOST_BUCKETS, FIRST_SIZE = 512, 32
 UNIT = 2.0**32
@@ -136,6 +137,16 @@ class Buckets(ABC):
         }
 
     # -- saving ---------------------------------------------------------------------------------
+
+    def view(self, points: int) -> dict[str, Any]:
+        """Return the columns as lists, as a client sees them."""
+        columns: dict[str, Any] = {
+            name: numbers(column) for name, column in self.columns(points).items()
+        }
+        for name in ("count", "waiting"):
+            columns[name] = [int(each) for each in columns[name]]
+        rows = max(columns["count"], default=self.size)
+        return {"rows_a_bucket": rows, "threshold": 1.0, "buckets": columns}
 
     def to_bytes(self) -> bytes:
         """Return everything as bytes."""

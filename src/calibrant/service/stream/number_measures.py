@@ -143,17 +143,9 @@ class NumberMeasures(Measures):
 
     def history(self, points: int) -> models.NumberHistoryView:
         """Return what was predicted and observed through time."""
-        columns: dict[str, Any] = {
-            name: numbers(column) for name, column in self.buckets.columns(points).items()
-        }
-        del columns["evidence_raw"]  # nothing raw is watched
-        for name in ("count", "waiting"):
-            columns[name] = [int(each) for each in columns[name]]
-        rows = max(columns["count"], default=self.buckets.size)
-        return {
-            "rows_a_bucket": rows, "threshold": 1.0,
-            "buckets": cast(models.NumberBuckets, columns),
-        }  # fmt: skip
+        found = self.buckets.view(points)
+        del found["buckets"]["evidence_raw"]  # nothing raw is watched
+        return cast(models.NumberHistoryView, found)
 
     # -- saving ---------------------------------------------------------------------------------
 

@@ -117,17 +117,10 @@ class ScoreMeasures(Measures):
 
     def history(self, points: int) -> models.HistoryView:
         """Return what was predicted and observed through time."""
-        columns: dict[str, Any] = {
-            name: numbers(column) for name, column in self.buckets.columns(points).items()
-        }
+        found = self.buckets.view(points)
         if self.raw_card is None:
-            columns |= {"mean_raw": None, "error_raw": None, "evidence_raw": None}
-        for name in ("count", "waiting"):
-            columns[name] = [int(each) for each in columns[name]]
-        rows = max(columns["count"], default=self.buckets.size)
-        return {
-            "rows_a_bucket": rows, "threshold": 1.0, "buckets": cast(models.Buckets, columns)
-        }  # fmt: skip
+            found["buckets"] |= {"mean_raw": None, "error_raw": None, "evidence_raw": None}
+        return cast(models.HistoryView, found)
 
     # -- saving ---------------------------------------------------------------------------------
 
@@ -149,8 +142,7 @@ class ScoreMeasures(Measures):
             self.raw_monitor = Monitor.from_bytes(parts["raw_monitor"])
             self.raw_card = Scorecard.from_bytes(parts["raw_card"])
         self.buckets = History.from_bytes(bytes(parts["history"]))
-        if "sample" in parts:  # a state that was adopted before has none
-            self.sample = RowSample.from_bytes(bytes(parts["sample"]))
+        self.sample = RowSample.from_bytes(bytes(parts["sample"]))
 
 
 def measures(card: Scorecard | None) -> models.Measures | None:
