@@ -16,7 +16,6 @@ from benchmarks.tables import table
 from calibrant import Recalibrator
 from calibrant.checks import Columns, check_columns
 from calibrant.measures.chance import Differences
-from calibrant.report.before_after import squared_losses
 
 TITLE = "Checks of a user's rows"
 FALSE, FOUND = "False alarms on honest streams", "What is found"
@@ -194,9 +193,10 @@ def intervals(say):
                 random = np.random.default_rng([FRESH, rounds, number])
                 before, after, outcomes, truth = played(kind, random, rounds)
                 differences = Differences()
-                differences.extend_losses(squared_losses, before, after, outcomes)
+                losses = (after - outcomes) ** 2 - (before - outcomes) ** 2
+                differences.extend(losses, -((after - before) ** 2))
                 change = differences.change()
-                expected = (squared_losses(after, truth) - squared_losses(before, truth)).mean()
+                expected = ((after - truth) ** 2 - (before - truth) ** 2).mean()
                 holds += change.low <= expected <= change.high
                 excludes += change.high < 0.0
             shares.append(f"{100.0 * holds / runs:.0f} %, {100.0 * excludes / runs:.0f} %")

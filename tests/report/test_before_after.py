@@ -9,7 +9,7 @@ from calibrant import Recalibrator
 from calibrant.measures import brier, cal1, cal2, chance, ece, log_loss, smece
 from calibrant.measures.chance import Differences, chance_ece
 from calibrant.report import BeforeAfter
-from calibrant.report.before_after import squared_losses
+from calibrant.report.before_after import log_loss_changes, log_losses
 from calibrant.report.recalibration_page import group_rows, measure_rows
 
 ROUNDS = 5500
@@ -81,8 +81,16 @@ def sigmoid(logits):
 
 def brier_change(before, after, outcomes):
     differences = Differences()
-    differences.extend_losses(squared_losses, before, after, outcomes)
+    change = (after - outcomes) ** 2 - (before - outcomes) ** 2
+    differences.extend(change, -((after - before) ** 2))
     return differences.change()
+
+
+def test_changes_of_the_log_loss_and_what_is_expected_of_them():
+    before, after = np.array([0.0, 0.3, 0.9]), np.array([0.2, 0.3, 1.0])
+    values, expected = log_loss_changes(before, after, np.array([0.0, 1.0, 0.5]))
+    for y, change in ((np.array([0.0, 1.0, 0.5]), values), (after, expected)):
+        assert change == pytest.approx(log_losses(after, y) - log_losses(before, y))
 
 
 def test_a_drift_that_predictions_follow_is_not_taken_for_chance():

@@ -28,7 +28,7 @@ from calibrant.recalibrate import rivals
 from calibrant.recalibrate.number_rows import Forecasts, recalibrate_numbers, take_forecasts
 from calibrant.recalibrate.rivals.numbers import SETTINGS
 from calibrant.recalibrate.rows import checked, recalibrate_rows, take_rows
-from calibrant.report.before_after import log_losses
+from calibrant.report.before_after import log_loss_changes, log_losses
 from calibrant.report.style import show_number
 from calibrant.report.verdict import who_wins
 from calibrant.tables import InputError
@@ -155,7 +155,7 @@ def compare_scores(given: Mapping[str, Any]) -> Comparison:
         card, differences = Scorecard(), Differences()
         theirs = predicted[is_known]
         card.extend(theirs, outcomes)
-        differences.extend_losses(log_losses, theirs, predictions[OURS][is_known], outcomes)
+        differences.extend(*log_loss_changes(theirs, predictions[OURS][is_known], outcomes))
         figures[name] = {"log loss": float(log_losses(theirs, outcomes).mean()),
                          "Brier score": card.brier, "ECE": card.ece}  # fmt: skip
         if name != OURS:

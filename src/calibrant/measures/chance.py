@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -13,8 +12,6 @@ from calibrant._checks import Floats
 from calibrant.measures.binned import Scheme, bins_of, sum_by
 from calibrant.measures.distinct import Counts
 
-#: The loss of each prediction, given the outcomes.
-Losses = Callable[[Floats, Floats], Floats]
 #: The confidence level of every interval and band on a page.
 LEVEL = 0.95
 #: A stretch has at least ten rounds; of how many a difference is cut into, see `mean_change`.
@@ -114,20 +111,10 @@ class Differences:
             self._counts = np.add.reduceat(self._counts, pairs)
             self._size *= 2
 
-    def extend_losses(self, loss: Losses, before: Floats, after: Floats, outcomes: Floats) -> None:
-        """Add the losses of probabilities after a change less those before it.
-
-        A proper loss is linear in the outcome, so the difference to be expected if the
-        probabilities after the change are right is that at an outcome equal to them.
-        """
-        self.extend(
-            loss(after, outcomes) - loss(before, outcomes), loss(after, after) - loss(before, after)
-        )
-
     def change(self, level: float = LEVEL) -> Change:
         """Return the mean difference, with its interval."""
         rounds = int(self._counts.sum())
-        mean, surprise = (float(each) for each in self._sums.sum(axis=1) / rounds)
+        mean, surprise = [float(each) for each in self._sums.sum(axis=1) / rounds]
         if rounds < 10 * STRETCHES:
             return Change(mean, math.nan, math.nan)
         count = min(MOST_STRETCHES, max(STRETCHES, rounds // STRETCH))

@@ -142,8 +142,12 @@ class BeforeAfter:
         self.rounds += len(outcomes)
         if self.raw is not None and raw is not None:
             self.raw.extend(raw, outcomes, groups)
-            for each, loss in zip(self._differences, (squared_losses, log_losses), strict=True):
-                each.extend_losses(loss, raw, calibrated, outcomes)
+            brier, log_loss = self._differences
+            # A proper loss is linear in the outcome. So the change to be expected if `calibrated`
+            # is right is that at outcomes equal to it.
+            change = (calibrated - outcomes) ** 2 - (raw - outcomes) ** 2
+            brier.extend(change, -((calibrated - raw) ** 2))
+            log_loss.extend(*log_loss_changes(raw, calibrated, outcomes))
 
     @property
     def changes(self) -> tuple[Change, Change] | None:
@@ -254,15 +258,17 @@ class BeforeAfter:
         return points
 
 
-def squared_losses(predictions: Floats, outcomes: Floats) -> Floats:
-    """Return the squared error of each round."""
-    return np.asarray((predictions - outcomes) ** 2)
-
-
 def log_losses(predictions: Floats, outcomes: Floats) -> Floats:
     """Return the log loss of each round, with probabilities clipped to [1e-15, 1 - 1e-15]."""
     near = np.clip(predictions, CERTAIN, 1.0 - CERTAIN)
     return np.asarray(-(outcomes * np.log(near) + (1.0 - outcomes) * np.log1p(-near)))
+
+
+def log_loss_changes(before: Floats, after: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
+    """Return the change of each round's log loss, and the expected one if `after` is right."""
+    first, second = [np.clip(p, CERTAIN, 1.0 - CERTAIN) for p in (before, after)]
+    of_one, of_zero = np.log(first / second), np.log1p(-first) - np.log1p(-second)
+    return of_zero + outcomes * (of_one - of_zero), of_zero + after * (of_one - of_zero)
 
 
 def _means(window: WindowMeasures) -> str:

@@ -33,7 +33,7 @@ from calibrant.monitor.monitor import Arrivals
 from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.rivals import WindowedRefit
 from calibrant.report import verdict as verdicts
-from calibrant.report.before_after import WINDOW, BeforeAfter, log_losses
+from calibrant.report.before_after import WINDOW, BeforeAfter, log_loss_changes
 from calibrant.report.decisions import Decisions
 from calibrant.report.figures import ErrorThroughTime, MeanThroughTime, ScoreMap
 from calibrant.report.figures.score_map import HasMap
@@ -398,7 +398,7 @@ class RecalibrationReport(Report):
             predicted = rival.play_late(raw, self.outcomes, learned_by)
             card, differences = Scorecard(), Differences()
             card.extend(predicted, self.outcomes)
-            differences.extend_losses(log_losses, predicted, own, self.outcomes)
+            differences.extend(*log_loss_changes(predicted, own, self.outcomes))
             found[name] = Refit(card, differences.change())
         return found
 
