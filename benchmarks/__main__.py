@@ -5,7 +5,8 @@ Without a name, all parts but those that take an hour. ``figures`` draws the REA
 certificates again, ``search`` looks for stronger opponents, ``evolve`` breeds one, ``many_rows``
 plays 10^8 rows through a fleet, ``numbers`` plays folders of streams of numbers, ``batches`` plays
 labels that come together, ``attack`` is a hostile user, ``before`` compares speed and error with
-another version; with ``--help`` each of the last eight shows its options.
+another version, ``after_attack`` measures what honest streams cost that follow an attack; with
+``--help`` each of the last nine shows its options.
 """
 
 import re
@@ -18,6 +19,7 @@ sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the t
 from rich.console import Console  # noqa: E402
 
 from benchmarks import (  # noqa: E402
+    after_attack,
     answers,
     attack,
     attack_safe,
@@ -111,6 +113,7 @@ PICTURES = {"figures": figures, "screenshots": screenshots}
 COMMANDS = {
     "evolve": evolve, "tune": tune, "search": search, "many_rows": many_rows, "numbers": numbers,
     "classes": classes, "attack": attack, "before": before, "batches": batches,
+    "after_attack": after_attack,
 }  # fmt: skip
 LONG = {"certificates", "checks", "endurance", "fleet", "kills", "monitor", "monitor_late", "pages"}
 
