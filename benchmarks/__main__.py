@@ -5,7 +5,8 @@ Without a name, all parts but those that take an hour. ``figures`` draws the REA
 certificates again, ``search`` looks for stronger opponents, ``evolve`` breeds one, ``many_rows``
 plays 10^8 rows through a fleet, ``numbers`` plays folders of streams of numbers, ``batches`` plays
 labels that come together, ``attack`` is a hostile user, ``before`` compares speed and error with
-another version; with ``--help`` each of the last eight shows its options.
+another version, ``after_attack`` measures what honest streams cost that follow an attack; with
+``--help`` each of the last nine shows its options.
 """
 
 import re
@@ -31,6 +32,7 @@ PICTURES = ("figures", "screenshots")
 #: What has options of its own.
 COMMANDS = (
     "evolve", "tune", "search", "many_rows", "numbers", "classes", "attack", "before", "batches",
+    "after_attack",
 )  # fmt: skip
 LONG = {"certificates", "checks", "endurance", "fleet", "kills", "monitor", "monitor_late", "pages"}
 

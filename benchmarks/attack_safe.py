@@ -29,8 +29,8 @@ LEAST = 1e-4  # as close to 0 and 1 as the Recalibrator's mixture goes
 class Whole:
     """A Recalibrator with the methods of its safe stage: the opponent chooses scores, not means."""
 
-    def __init__(self, seed):
-        self.recalibrator = Recalibrator(seed=seed)
+    def __init__(self, recalibrator):
+        self.recalibrator = recalibrator
 
     def place(self, score):
         points, weights = self.recalibrator.distribution(score)
@@ -43,7 +43,7 @@ class Whole:
         self.recalibrator.update(outcome)
 
     def columns(self):
-        return self.recalibrator._whole._get_state()
+        return self.recalibrator._save()[1]
 
 
 class Game:
@@ -222,7 +222,7 @@ def whole_table(progress):
         row = [name]
         for horizon, seeds in SHORT.items():
             progress(f"attack_safe: the whole, {name}, {horizon:,} rounds")
-            stages = [Whole(seed) for seed in range(seeds)]
+            stages = [Whole(Recalibrator(seed=seed)) for seed in range(seeds)]
             errors = [against_policy(s, policy, horizon, seed) for seed, s in enumerate(stages)]
             row += [show(np.mean(errors)), points_visited(stages)]
         rows.append(row)

@@ -28,17 +28,8 @@ FRESH = range(100, 110)  # seeds that nothing was chosen by
 GREEDY = NEURONS * (SEES + NEURONS + 1) + 7  # the weight of what Greedy would do in the outcome
 
 
-def against_events(opponent, seed, rounds):
-    return adversaries.kernels.play(EventForecaster(seed=seed), opponent, rounds)
-
-
-def against_zoom(opponent, seed, rounds):
-    return adversaries.kernels.play(Zoom(seed=seed), opponent, rounds)
-
-
-def against_scores(opponent, seed, rounds):
+def against_scores(opponent, recalibrator, rounds):
     """Play an opponent that also chooses the scores of a recalibrator."""
-    recalibrator = Recalibrator(seed=seed)
     predictions, outcomes = np.empty(rounds), np.empty(rounds)
     for t in range(rounds):
         score = opponent.aim()
@@ -49,12 +40,22 @@ def against_scores(opponent, seed, rounds):
     return predictions, outcomes
 
 
-GAMES = {"events": against_events, "scores": against_scores, "zoom": against_zoom}
+def against_events(opponent, forecaster, rounds):
+    return adversaries.kernels.play(forecaster, opponent, rounds)
+
+
+#: Whom a learned opponent plays, and how.
+GAMES = {
+    "events": (EventForecaster, against_events),
+    "scores": (Recalibrator, against_scores),
+    "zoom": (Zoom, against_events),
+}
 
 
 def fitness(genes, against, seeds, rounds=ROUNDS):
     """Return the mean Cal2 that an opponent reaches."""
-    games = [GAMES[against](LearnedKernel(rounds, genes), seed, rounds) for seed in seeds]
+    forecaster, game = GAMES[against]
+    games = [game(LearnedKernel(rounds, genes), forecaster(seed=seed), rounds) for seed in seeds]
     return float(np.mean([cal2(*game) for game in games]))
 
 

@@ -14,7 +14,7 @@ from benchmarks.attack_safe import POLICIES, Game, Whole
 from benchmarks.evolve import against_scores
 from benchmarks.hostile_paper import OPPONENTS, fresher
 from benchmarks.tables import table
-from calibrant import EventForecaster
+from calibrant import EventForecaster, Recalibrator
 from calibrant._kernels.scores.safe import SafeKernel
 from calibrant.measures import cal2
 from calibrant.streams import Drag, Learned, play
@@ -158,13 +158,15 @@ AIMING = {
 def scores_games():
     """Return games against a whole recalibrator, by opponent: the rounds, and a seed."""
     found = {
-        name: lambda rounds, seed, hire=hire: against_scores(hire(rounds), seed, rounds)
+        name: lambda rounds, seed, hire=hire: against_scores(
+            hire(rounds), Recalibrator(seed=seed), rounds
+        )
         for name, hire in AIMING.items()
     }
-    found["Centre"] = lambda rounds, seed: centred(Whole(seed), rounds, seed)
+    found["Centre"] = lambda rounds, seed: centred(Whole(Recalibrator(seed=seed)), rounds, seed)
     for name in ("random means, greedy", "swept means, swept outcomes", "march, then greedy"):
         found[name] = lambda rounds, seed, policy=POLICIES[name]: Game(
-            Whole(seed), rounds, seed
+            Whole(Recalibrator(seed=seed)), rounds, seed
         ).play(policy)
     return found
 
