@@ -173,8 +173,8 @@ def tables(say):
     said = table(FALSE, ["check", "streams", "false alarms", "share", "where"], false_alarms(say))
     yield said + (
         f"\n{streams:,} valid streams of {len(HONEST)} kinds ({', '.join(HONEST)}), of 300, 1,000 "
-        "and 10,000 rows, with outcomes that are missing or late in eight legitimate ways; each check "
-        f"is counted where it applies. Seed {SEED}.\n"
+        "and 10,000 rows, with outcomes that are missing or late in eight legitimate ways; each "
+        f"check is counted where it applies. Seed {SEED}.\n"
     )
     yield table(FOUND, ["what is wrong", "check", *sizes], detected(say)) + (
         f"\nThe share of files in which the check finds it: {FILES} files of each of {len(BASES)} "

@@ -49,7 +49,7 @@ def write_results(folder: Path, results: Iterable[Result]) -> None:
     columns = {name: [row[name] for row in rows] for name in COLUMNS}
     schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in COLUMNS.items()])
     for part in folder.glob(f".{NAME}.*.part"):
-        part.unlink()  # left by a sweep that was killed while it wrote
+        part.unlink()  # left by a sweep that was killed while writing
     with replacing(folder / NAME) as file:
         # With checksums, so that a file that a disk has damaged is refused.
         parquet.write_table(arrow.table(columns, schema), file, write_page_checksum=True)

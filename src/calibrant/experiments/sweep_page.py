@@ -1,4 +1,4 @@
-"""The report of a sweep: what its results say, in words, figures and tables."""
+"""The report of a sweep: its findings in words, figures and tables."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 #: More lines in a figure, or more panels, would be too many to read.
 MOST_LINES, MOST_PANELS = 6, 6
-#: Of a figure drawn for a phone, in inches.
+#: The width of a figure drawn for a phone, in inches.
 PHONE = 3.9, 4.6
-#: Measures that a forecaster improves also by saying more.
+#: Measures that a forecaster also improves by being sharper.
 SHARPNESS_TOO = ("brier", "log_loss")
 
 
@@ -80,7 +80,7 @@ class SweepReport:
         self.order = rank(self.means)
         self.names = short_names(self.order)
         self.streams = show_streams(results.streams)
-        # A check of claims runs each forecaster on the streams of its claims alone: no winners.
+        # A check of claims runs each forecaster only on the streams of its claims, so nobody wins.
         self.compares = not claims or all(
             len(row) == len(self.order) for row in self.means.values()
         )
@@ -106,7 +106,7 @@ class SweepReport:
         return path
 
     def lead(self) -> list[str]:
-        """Return what to look at and what it means."""
+        """Return the introduction: what to look at and what it means."""
         rounds = sorted(set(self.results.longest(self.measure).values()))
         seeds = len(self.results.seeds)
         sizes = f"{rounds[-1]:,} rounds" if len(rounds) == 1 else f"up to {rounds[-1]:,} rounds"
@@ -224,7 +224,7 @@ class SweepReport:
             )  # fmt: skip
 
     def growth(self, axis: str, word: str, errors: Mapping[str, BySize], text: str) -> None:
-        """Show errors against T, C or K, one panel a title, if there is anything to draw."""
+        """Show errors against T, C or K, one panel per title, if there is anything to draw."""
         best = {
             title: {self.names[n]: row[n] for n in self.order[:MOST_LINES] if n in row}
             for title, row in errors.items()
@@ -249,7 +249,7 @@ class SweepReport:
         )
 
     def claims_measured(self) -> None:
-        """Show the paper's claims beside what was measured."""
+        """Show the paper's claims and their measurements."""
         self.page.section(
             "The paper's claims, measured",
             "Each row is a rate that the paper proves, and the exponent that was fitted to the "
@@ -315,7 +315,8 @@ class SweepReport:
             try:
                 shown = show(self.results, self.measure, stream)
             except (ValueError, OSError) as error:
-                # A file may have moved, or a parameter be gone, since the results were made.
+                # A file may have been moved, or a parameter removed, since the results were
+                # computed.
                 self.page.text(f"A task could not be run again: {error}.")
             else:
                 if shown is not None:
@@ -353,7 +354,7 @@ class SweepReport:
                 file.write(content)
 
     def renamed(self, means: findings.Means) -> dict[str, dict[str, float]]:
-        """Return errors under the names that readers see."""
+        """Return errors under the names shown to readers."""
         return {
             self.streams[stream]: {self.names[name]: error for name, error in row.items()}
             for stream, row in means.items()

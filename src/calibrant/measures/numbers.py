@@ -1,4 +1,4 @@
-"""How good predicted distributions of numbers were: losses, coverage, and where outcomes fell.
+"""Measures of predicted distributions of numbers: losses, coverage, and the PIT of outcomes.
 
 Quantiles are arrays of shape (rounds, levels), outcomes of shape (rounds,). Losses are means over
 the rounds, the lower the better, in the unit of the outcomes.

@@ -1,8 +1,8 @@
-"""Quantiles at a few levels as a whole distribution: straight in the logit of the level.
+"""Quantiles at a few levels as a whole distribution: linear in the logit of the level.
 
-Between two levels the quantile is linear in log(p / (1 - p)); beyond the outermost it goes on
-straight, an exponential tail with the slope of the last five levels. So a quantile, a probability,
-the mean and the CRPS have closed forms. `values` have the levels on their last axis.
+Between two levels the quantile is linear in log(p / (1 - p)); beyond the outermost it continues
+linearly, as an exponential tail with the slope of the last five levels. So a quantile, a
+probability, the mean and the CRPS have closed forms. `values` have the levels on their last axis.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The times of rounds: enough of them to say when an episode began."""
+"""The times of rounds: enough of them to date the onset of an episode."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from calibrant._checks import LONGEST, as_listed, check_same_length, describe
 
 #: What a time is kept as. Dates are kept as their text.
 Time = str | int | float
-#: Rounds whose times are remembered; when they are more, every second one is forgotten.
+#: How many times are remembered; beyond that, every second one is forgotten.
 MARKS = 1024
 
 
@@ -62,7 +62,7 @@ class Clock:
     last: Time | None = None
 
     def note(self, round_: int, at: Time) -> None:
-        """Remember that a round was at that time, or forget it, as the others are spread."""
+        """Remember the time of a round, unless it is not one of the evenly spaced rounds."""
         self.note_all(round_, [at])
 
     def note_all(self, first: int, times: Sequence[Time]) -> None:
