@@ -1,8 +1,8 @@
-"""Labels that come in batches: the Recalibrator beside plain refits, of which the best is taken.
+"""Labels that arrive in batches: the Recalibrator compared with the best of several plain refits.
 
-A month's rows are scored together, and all their labels come together, before the next month is
-scored. Losses are expected log losses above that of the truth, which made streams know, from the
-second month on.
+The rows of a month are scored together, and all their labels arrive together, before the next month
+is scored. Losses are expected log losses above that of the truth, which is known for synthetic
+streams, from the second month on.
 
 ``python -m benchmarks batches --python OTHER/bin/python`` adds what an older calibrant, installed
 there, makes of the same streams.

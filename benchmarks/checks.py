@@ -1,6 +1,6 @@
-"""How often checks are wrong on honest rows, how often they find what is wrong, and the interval.
+"""False alarms of the checks on valid rows, how often they find errors, and the interval.
 
-Each check must keep quiet on valid streams: at most one false alarm in 200.
+On valid streams, each check may have at most one false alarm in 200.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Several classes beside rivals: ``python -m benchmarks classes [PART ...] [--streams FOLDER]``.
+"""Several classes and rivals: ``python -m benchmarks classes [PART ...] [--streams FOLDER]``.
 
 The parts are made, confidence, real, late, batches, opponents and speed; without any, all of them.
 A folder holds streams as .npz files with `p` (rounds by classes), or `table` and `ctx` (logarithms

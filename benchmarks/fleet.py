@@ -1,4 +1,4 @@
-"""A fleet beside one recalibrator for all keys and beside groups: log loss, memory, speed."""
+"""A fleet compared with one recalibrator for all keys, and with groups: log loss, memory, speed."""
 
 import os
 import re

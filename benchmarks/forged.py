@@ -1,8 +1,8 @@
-"""Saved states with numbers changed and the checksum made right: none may lead to nonsense.
+"""Saved states with changed numbers and a correct checksum: none may produce invalid results.
 
 ``python -m benchmarks forged`` forges 100,000 of them. A forged state must be refused with a
-ValueError, or be one that can be played: over outcomes chosen against it every prediction is a
-probability, every distribution sums to one, and it saves and loads again, to the same bytes.
+ValueError, or work: with outcomes chosen against it, every prediction is a
+probability, every distribution sums to one, and it saves and loads to the same bytes.
 """
 
 import json

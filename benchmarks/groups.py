@@ -1,4 +1,4 @@
-"""What groups cost where they are alike, and what they gain where they differ."""
+"""The cost of groups that are alike, and the gain of groups that differ."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The index of keys beside a dict: time a key and bytes a key. ``python -m benchmarks.keys``."""
+"""The index of keys and a dict: time and bytes per key. ``python -m benchmarks.keys``."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""After the kills: what clients were told, against what the store holds, row by row."""
+"""After the kills: the answers that clients received, compared with the store, row by row."""
 
 from collections import Counter, defaultdict
 

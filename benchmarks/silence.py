@@ -1,4 +1,4 @@
-"""Outcomes as production has them: announced late, or not at all, and what to make of silence."""
+"""Outcomes as in production: reported late, or not at all, and the use of silence."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Processor time a round, from Python and in the compiled loop, beside peers in the same run."""
+"""Processor time per round, from Python and in the compiled loop, and that of other libraries."""
 
 import statistics
 import subprocess

@@ -1,10 +1,10 @@
-"""What a team could use instead of a Recalibrator, on scores that are wrong in different ways.
+"""Alternatives to a Recalibrator, on scores that are wrong in different ways.
 
 A map that scikit-learn's CalibratedClassifierCV fits once, maps that are refitted every 500
 rounds, and river's logistic regression on the logit of the score, which is Platt scaling online:
-river has no calibration of its own. All see the same scores and the same outcomes at the same
-time. The map that is fitted once learns from the first 5,000 outcomes; measured is what comes
-after round 6,000, by when it is in use in every world. Made streams are the mean of three seeds.
+river has no calibration of its own. All see the same scores and the same outcomes at the same time.
+The map that is fitted once learns from the first 5,000 outcomes; losses are measured after round
+6,000, when it is in use in every world. Figures for synthetic streams are means of three seeds.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Small files as people have them: what is read from each, or the cure that its refusal names."""
+"""Small files as users have them: what is read from each, or the remedy that the error names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may happen to a run from outside: Ctrl-C, and another thread that changes its input."""
+"""Disturbances of a run: Ctrl-C, and another thread that changes its input."""
 
 import gc
 import signal

@@ -1,8 +1,8 @@
-"""Kill the driver with -9 at random moments, start it again, and look at sink and state.
+"""Kill the driver with SIGKILL at random moments, restart it, and check sink and state.
 
-Each time the query is killed while it works, its whole process group with it, Python workers and
-the Java runtime included. In the end every row must have one answer, equal bit for bit to that of a
-local fleet, and the state must be that fleet's.
+Each time the whole process group is killed while the query works, including Python workers and
+the Java runtime. In the end every row must have one answer, equal bit for bit to that of a
+local fleet, and the state must equal that of the fleet.
 """
 
 import argparse

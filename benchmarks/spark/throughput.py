@@ -1,6 +1,6 @@
-"""Rows a second of a fleet on Spark, beside the same query that only counts rows.
+"""Rows per second of a fleet on Spark, and of the same query if it only counts rows.
 
-What the query says, and its state, are then compared with a local fleet, bit for bit.
+The answers of the query and its state are then compared with a local fleet, bit for bit.
 """
 
 import argparse

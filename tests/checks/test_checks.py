@@ -1,4 +1,4 @@
-"""Rows that are wrong are found, honest ones are left in peace, and helpers are what they say."""
+"""The checks find invalid rows and accept valid ones, and their helpers are correct."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Saved deciders that a hostile hand changed: refused, or played within cap and floor."""
+"""Forged states of deciders: refused, or within cap and floor."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""A real sweep in a process of its own, killed and interrupted at random moments."""
+"""A real sweep in a separate process, killed and interrupted at random moments."""
 
 import os
 import random

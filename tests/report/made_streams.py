@@ -1,4 +1,4 @@
-"""Made streams of several kinds, recalibrated: what each verdict should be is known."""
+"""Synthetic streams of several kinds, recalibrated, with known verdicts."""
 
 import datetime as dt
 from functools import cache
