@@ -47,7 +47,7 @@ IN_DOCS = {"docs/decide.md": (CAUGHT, OTHERS, DAYS, COST, PRECISION, RECALL, SEL
 
 
 def all_streams(progress):
-    """Yield a name, and the streams of that name, one a seed."""
+    """Yield a name, and the streams of that name, one per seed."""
     progress("decide: flights")
     yield "flights", [flights()]
     for name in MADE:

@@ -32,7 +32,7 @@ RUNS = [(10, 200_000), (1_000, 200_000), (10**6, 3 * 10**6)]
 
 
 def apart(scores, outcomes, by, seed):
-    """Return the predictions of recalibrators that share nothing, one a group."""
+    """Return the predictions of recalibrators that share nothing, one per group."""
     predictions = np.empty(len(scores))
     for name in np.unique(by):
         rows = by == name

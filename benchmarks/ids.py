@@ -120,6 +120,6 @@ def tables(progress):
     ]
     yield table(
         f"Predictions and outcomes by id, {ROWS:,} rows in batches, {ONE_BY_ONE:,} one by one",
-        ["rows", "ns of processor time a row", "river's pairs", "limit"],
+        ["rows", "ns of processor time per row", "river's pairs", "limit"],
         rows,
     )

@@ -75,7 +75,7 @@ def measures(tau, quantiles, forecasts, outcomes):
 
 
 def rows_of(folder, late, say, levels=None):
-    """Return a row a stream: ours beside the best rival in hindsight."""
+    """Return a row per stream: ours beside the best rival in hindsight."""
     tau, rows = NumberRecalibrator(levels).levels, []
     for name, forecasts, outcomes in streams(folder):
         say(f"{name}, {late} late")

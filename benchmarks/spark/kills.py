@@ -114,7 +114,7 @@ def check(folder: Path, shards: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--files", type=int, default=60, help="one a batch")
+    parser.add_argument("--files", type=int, default=60, help="one per batch")
     parser.add_argument("--rows", type=int, default=20_000, help="rows a file")
     parser.add_argument("--keys", type=int, default=20_000)
     parser.add_argument("--shards", type=int, default=16)

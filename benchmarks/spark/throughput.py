@@ -52,7 +52,9 @@ def measure(folder: Path, what: str, shards: int, cores: int) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=int, default=4, help="one a batch; the first is not timed")
+    parser.add_argument(
+        "--files", type=int, default=4, help="one per batch; the first is not timed"
+    )
     parser.add_argument("--rows", type=int, default=500_000, help="rows a file")
     parser.add_argument("--keys", type=int, default=200_000)
     parser.add_argument("--shards", type=int, nargs="+", default=[64])

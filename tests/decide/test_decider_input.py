@@ -109,7 +109,7 @@ def test_costs_of_each_row():
     rows = np.array([[[0, 2], [1, 1]], [[0, 10], [1, 1]], [[0, 3], [1, 0]]])
     assert decider.decide_many([0.2, 0.2, 0.2], costs=rows).tolist() == [False, True, False]
     assert [decider.decide(0.2, costs=each) for each in rows] == [False, True, False]
-    with pytest.raises(ValueError, match="one matrix a row, got 3 for 2 rows"):
+    with pytest.raises(ValueError, match="one matrix per row, got 3 for 2 rows"):
         decider.decide_many([0.2, 0.2], costs=rows)
 
 

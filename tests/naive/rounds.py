@@ -262,7 +262,7 @@ class Book:
     def observe(self, given, at=None, weights=None):
         """Take in rows of (id, outcome); return what becomes of each.
 
-        `at` is when they came, or a list of times, one a row: rows are then taken in by time, and
+        `at` is when they came, or a list of times, one per row: rows are then taken in by time, and
         those of one time together.
         """
         if not isinstance(at, list):

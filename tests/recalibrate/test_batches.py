@@ -274,8 +274,8 @@ def test_a_batch_names_the_id_that_is_taken():
     before = recalibrator.to_bytes()
     for ids, message in {
         ("x", "y", "x"): r"^id 'x' comes at positions 0 and 2$",
-        ("x", "a", "y"): r"^id 'a' was predicted already and waits for its outcome \(position 1\)$",
-        ("x", "y", 7): r"^id 7 was predicted already and had its outcome \(position 2\)$",
+        ("x", "a", "y"): r"^id 'a' was predicted already and is still pending \(position 1\)$",
+        ("x", "y", 7): r"^id 7 was predicted already and has its outcome \(position 2\)$",
         ("x", 1.5, "y"): r"got 1.5 \(float\) at position 1$",
     }.items():
         for by in (None, [None, "g", None]):
@@ -355,7 +355,7 @@ def test_a_file_is_whole_or_not_there(cls, tmp_path):
 def test_a_function_must_score_rows():
     with pytest.raises(ValueError, match="function must be a callable"):
         calibrated(0.5)
-    with pytest.raises(ValueError, match="one score a row"):
+    with pytest.raises(ValueError, match="one score per row"):
         calibrated(lambda _: np.ones((2, 2)))(None)
 
 

@@ -798,9 +798,9 @@ def test_an_id_in_use_cannot_be_predicted(player):
     """Rule 16."""
     player = player()
     player.predict("a")
-    unchanged(player, player.predict, "a", match="waits for its outcome")
+    unchanged(player, player.predict, "a", match="is still pending")
     player.update(EVENT, "a")
-    unchanged(player, player.predict, "a", match="had its outcome")
+    unchanged(player, player.predict, "a", match="has its outcome")
 
 
 def test_in_a_log_an_id_in_use_is_answered():
@@ -1077,7 +1077,7 @@ def test_a_run_of_keys_never_ignores_deadlines(policy):
 
 @pytest.mark.parametrize("make", [Recalibrator, lambda: MulticlassRecalibrator(2)])
 def test_a_run_without_deadlines_learns_at_once(make):
-    """Rule 8: one step a row."""
+    """Rule 8: one step per row."""
     learner = make()
     rows = [0.3] * 9 if isinstance(learner, Recalibrator) else [[0.7, 0.3]] * 9
     learner.run(rows, [0, 1, None] * 3)

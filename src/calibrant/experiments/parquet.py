@@ -72,7 +72,7 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     path = Path(folder) / NAME
     if not path.exists():
         raise InputError(
-            "is not there yet; the sweep has not finished, and its command resumes it"
+            "does not exist yet: the sweep has not finished, and the same command resumes it"
             if path.with_name(journal.NAME).exists()
             else "is not there; `calibrant compare` and `calibrant reproduce` write it",
             source=str(path),

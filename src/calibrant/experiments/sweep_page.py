@@ -144,7 +144,7 @@ class SweepReport:
         means, best = self.renamed(self.means), self.names[self.order[0]]
         self.page.section(
             "Who wins where",
-            f"One row a stream, one column a forecaster, from the best over all streams at the "
+            f"One row per stream, one column a forecaster, from the best over all streams at the "
             f"left to the worst at the right. Each number is a mean {self.error}. The ranking is "
             f"by the geometric mean of the error over the smallest of each row.",
         )
@@ -168,7 +168,7 @@ class SweepReport:
 
     def errors_of_one(self) -> None:
         """Show the errors of a forecaster that was run alone."""
-        self.page.section("The errors", "One row a stream, one column a measure.")
+        self.page.section("The errors", "One row per stream, one column a measure.")
         measured = [self.results.errors(measure) for measure in self.results.measures]
         (name,) = self.order
         self.page.table(
@@ -243,7 +243,7 @@ class SweepReport:
             f"error-against-{axis}",
             panels(shown),
             f"Mean {self.error} against the {word} {axis}.{what_is_missing(shown)}",
-            f"Line charts of {self.error} against the {word} on logarithmic axes, one a stream: "
+            f"Line charts of {self.error} against the {word} on logarithmic axes, one per stream: "
             f"{', '.join(shown)}.",
             panels(shown, columns=1),
         )

@@ -25,9 +25,9 @@ from calibrant._checks import (
     check_seed,
     check_weight,
 )
-from calibrant._kernels.forking import Order, forkable_lock
 from calibrant._kernels.interrupts import uninterrupted
 from calibrant._kernels.kernel import Calls, all_or_nothing
+from calibrant._kernels.locks import Order, forkable_lock
 from calibrant._kernels.rounds.book import ANSWERS
 from calibrant._kernels.rounds.learner import listed_ids
 from calibrant._kernels.scores.recalibrate import KINDS, as_known
@@ -47,7 +47,7 @@ from calibrant.rounds.policy import Policy
 from calibrant.saving import Savable
 from calibrant.tables.errors import InputError
 
-#: One key a row, all integers or all strings.
+#: One key per row, all integers or all strings.
 Keys = Sequence[int] | Sequence[str] | npt.NDArray[Any]
 Times = Time | Sequence[Time] | npt.NDArray[Any]
 
@@ -192,7 +192,7 @@ class Fleet(Savable):
         """
         for name, time in (("at", at), ("due", due)):
             if time is not None:
-                time_of(time, name)  # one, not one a row
+                time_of(time, name)  # one, not one per row
         keys: Any = [key]
         (found,) = self.predict_many(
             keys,
@@ -867,7 +867,7 @@ class Fleet(Savable):
 
     def _check_writable(self) -> None:
         if self._is_read_only:
-            raise ValueError("this fleet was opened read-only; Fleet.load reads it to go on")
+            raise ValueError("this fleet was opened read-only; use Fleet.load to continue it")
 
     # -- files and bytes -----------------------------------------------------------------------
 

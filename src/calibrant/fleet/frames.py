@@ -70,7 +70,7 @@ def recalibrate_frame(
     if fleet is None:
         fleet = Fleet(seed, kind, silence=silence, after=after, hold=hold)
     elif not (silence is after is hold is None):
-        raise ValueError("a fleet that is given has its own silence, after and hold")
+        raise ValueError("a fleet has its own silence, after and hold: do not give them")
     elif not isinstance(fleet, Fleet):
         raise ValueError(f"fleet must be a Fleet, got {describe(fleet)}")
     table = from_frame(frame, "data frame", empty=True)

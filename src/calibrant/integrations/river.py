@@ -165,7 +165,7 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         """
         raw, name = _checked(self.predict_raw_one(x, **kwargs)), check_id(id)
         if name in self._early or self._waits(name):
-            raise ValueError(f"id {name!r} was predicted already and waits for its label")
+            raise ValueError(f"id {name!r} was predicted already and is still pending")
         if raw:
             return self._predict(raw, name)
         self._early[name] = None
@@ -204,8 +204,8 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         is_waiting = self._waits(name)
         if not is_waiting and name not in self._early:
             raise ValueError(
-                f"id {name!r} does not wait for its label: open_one() did not predict it, "
-                "it had its label, or it expired"
+                f"no prediction with id {name!r} is pending: open_one() did not predict it, "
+                "it has its label, or it expired"
             )
         weight = weight_in(kwargs)
         self.model.learn_one(x, y, **kwargs)

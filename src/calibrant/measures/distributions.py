@@ -91,7 +91,7 @@ class Distributions:
                 some_points, some_weights = pair
             except (TypeError, ValueError):
                 raise ValueError(
-                    "distributions must hold a pair (points, weights) a round, "
+                    "distributions must hold a pair (points, weights) per round, "
                     f"got {describe(pair)} at position {position}"
                 ) from None
             points.append(as_unit_series(some_points, f"points of round {position}"))

@@ -72,7 +72,7 @@ class NumberScorecard:
         q = as_quantiles(quantiles, len(self.levels))
         y = np.asarray(as_series(outcomes, "outcomes"), dtype=np.float64)
         if q.ndim != 2 or not np.isfinite(y).all():
-            raise ValueError("quantiles must have a row a round, and outcomes must be finite")
+            raise ValueError("quantiles must have a row per round, and outcomes must be finite")
         check_same_length("quantiles", len(q), "outcomes", len(y))
         if not len(y):
             return

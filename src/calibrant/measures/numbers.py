@@ -222,7 +222,7 @@ def _checked(
     q = as_quantiles(quantiles, len(tau))
     y = np.asarray(as_series(outcomes, "outcomes"), dtype=np.float64)
     if q.ndim != 2:
-        raise ValueError(f"quantiles must have a row a round, got shape {q.shape}")
+        raise ValueError(f"quantiles must have a row per round, got shape {q.shape}")
     check_same_length("quantiles", len(q), "outcomes", len(y))
     if not len(y) or not np.isfinite(y).all():
         raise ValueError("outcomes must be one or more finite numbers")

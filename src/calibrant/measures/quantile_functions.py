@@ -48,7 +48,7 @@ def as_quantiles(values: object, levels: int, name: str = "quantiles") -> Floats
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be numbers, got {describe(values)}") from None
     if found.ndim == 0 or found.shape[-1] != levels or isinstance(values, str | bytes):
-        raise ValueError(f"{name} must have {levels} columns, one a level, got {found.shape}")
+        raise ValueError(f"{name} must have {levels} columns, one per level, got {found.shape}")
     if np.isnan(found).any():
         raise ValueError(f"{name} must not be NaN")
     crossing = (found[..., 1:] < found[..., :-1]).reshape(-1, levels - 1).any(axis=1)
@@ -103,7 +103,7 @@ def quantile_at(levels: Floats, values: Floats, wanted: npt.ArrayLike) -> Floats
 
 
 def probability_below(levels: Floats, values: Floats, outcomes: npt.ArrayLike) -> Floats:
-    """Return the probability of at most each outcome, one a row of values or one for all.
+    """Return the probability of at most each outcome, one per row of values or one for all.
 
     Examples
     --------

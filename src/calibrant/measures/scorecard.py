@@ -573,7 +573,7 @@ class Scorecard:
     ) -> dict[Hashable, tuple[Scorecard, Indices]]:
         """Return each label's scorecard and the positions of its rounds; change nothing."""
         if isinstance(labels, str | bytes):
-            raise ValueError(f"labels must be one label a round, got {describe(labels)}")
+            raise ValueError(f"labels must be one label per round, got {describe(labels)}")
         each = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
         check_same_length("labels", len(each), "predictions", rounds)
         positions: dict[Hashable, list[int]] = {}

@@ -48,7 +48,7 @@ def as_times(values: object, rounds: int) -> list[Time]:
         check_same_length("times", len(values), "predictions", rounds)
         if np.isfinite(values).all():
             return list(values.tolist())  # nothing is left to check
-    listed = as_listed(values, "times", "one time a round")
+    listed = as_listed(values, "times", "one time per round")
     check_same_length("times", len(listed), "predictions", rounds)
     return [as_time(value, "times") for value in listed]
 
@@ -97,7 +97,7 @@ class Clock:
         clock = cls()
         numbers, times = saved["rounds"], [as_time(at, "saved time") for at in saved["times"]]
         if len(numbers) != len(times) or len(times) > MARKS:
-            raise ValueError(f"saved times must be at most {MARKS}, one a round")
+            raise ValueError(f"saved times must be at most {MARKS}, one per round")
         if any(type(each) is not int for each in (*numbers, saved["every"])):
             raise ValueError("saved times must belong to rounds")
         rising = all(a < b for a, b in pairwise(numbers))

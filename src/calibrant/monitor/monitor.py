@@ -527,7 +527,7 @@ class Monitor(Savable, MonitorKernel):
         self._check(prediction, 0.0)
         name = check_id(id)
         if name in self._ids:
-            raise ValueError(f"id {name!r} was predicted already and waits for its outcome")
+            raise ValueError(f"id {name!r} was predicted already and is still pending")
         time = None if at is None else as_time(at)
         found: list[Episode] = []
         with uninterrupted:
@@ -551,7 +551,7 @@ class Monitor(Savable, MonitorKernel):
         time = self._clock.last if at is None else as_time(at)
         name = check_id(id)
         if name not in self._ids:
-            raise ValueError(f"no prediction with id {name!r} waits for its outcome")
+            raise ValueError(f"no prediction with id {name!r} is pending")
         found: list[Episode] = []
         with uninterrupted:
             key = self._ids.pop(name)

@@ -204,7 +204,7 @@ class NumberMonitor(Savable):
         if available is not None:  # what never came may be anything
             y = np.where(never_known(available, len(y)), 0.0, y)
         if q.ndim != 2 or not np.isfinite(y).all():
-            raise ValueError("quantiles must have a row a round, and outcomes must be finite")
+            raise ValueError("quantiles must have a row per round, and outcomes must be finite")
         check_same_length("quantiles", len(q), "outcomes", len(y))
         found, before = [], self.copy()
         try:

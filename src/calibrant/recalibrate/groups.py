@@ -105,7 +105,7 @@ class Groups:
 
     def numbers_of(self, by: object, rounds: int) -> tuple[Integers, list[Id]]:
         """Return the number of each round's group, and the names that are new."""
-        names = as_listed(by, "by", "a sequence of names, one a round")
+        names = as_listed(by, "by", "a sequence of names, one per round")
         check_same_length("by", len(names), "scores", rounds)
         numbers, new = numbered(names, self.index, self.most)
         return np.array(numbers, dtype=np.int64), list(new)

@@ -495,8 +495,8 @@ class MulticlassRecalibrator(Savable, ClassLearner):
 
 
 def names_of(by: Any) -> list[Any] | None:
-    """Return the names of groups, one a row."""
-    return None if by is None else as_listed(by, "by", "names, one a row")
+    """Return the names of groups, one per row."""
+    return None if by is None else as_listed(by, "by", "names, one per row")
 
 
 def is_table(probabilities: object) -> bool:

@@ -107,7 +107,7 @@ def piecewise(
         segments = 20 if given is None else len(given)
     segments = check_integer("segments", segments, 1, rounds)
     if given is not None and len(given) != segments:
-        raise ValueError(f"levels must be one a segment ({segments}), got {len(given)}")
+        raise ValueError(f"levels must be one per segment ({segments}), got {len(given)}")
 
     generator, _ = generators(seed)
     heights = generator.random(segments) if given is None else np.array(given)

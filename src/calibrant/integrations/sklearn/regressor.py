@@ -133,5 +133,5 @@ class OnlineCalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimato
         return np.column_stack(self.predict_distribution(X).interval(coverage))
 
     def predict_quantile(self, X: Any, levels: npt.ArrayLike) -> Floats:
-        """Return the quantiles of each row, a column a level."""
+        """Return the quantiles of each row, a column per level."""
         return np.asarray(self.predict_distribution(X).quantile(np.atleast_1d(levels)))

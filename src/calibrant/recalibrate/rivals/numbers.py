@@ -41,7 +41,7 @@ class NumberRival(ABC):
 
     @abstractmethod
     def _quantiles(self, residuals: Floats, late: int) -> Floats:
-        """Return quantiles of residuals, each known so many rounds late, a row a round."""
+        """Return quantiles of residuals, each known so many rounds late, a row per round."""
 
     def run(self, forecasts: npt.ArrayLike, outcomes: npt.ArrayLike, *, late: int = 0) -> Floats:
         """Return quantiles of each outcome, from those known `late` rounds and one before it."""
