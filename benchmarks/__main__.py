@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the tests' slow twin
+sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the tests' slow reference
 
 from rich.console import Console  # noqa: E402
 

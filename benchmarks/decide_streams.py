@@ -74,7 +74,7 @@ def truth(name, seed, rows=ROWS):
 
 
 def made(name, seed, rows=ROWS):
-    """Return a made stream with its recalibrated probabilities."""
+    """Return a synthetic stream with its recalibrated probabilities."""
     scores, chances = truth(name, seed, rows)
     random = np.random.default_rng([seed, MADE.index(name), 78])
     outcomes = (random.random(rows) < chances).astype(float)

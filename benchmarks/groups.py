@@ -67,7 +67,7 @@ def synthetic(progress):
 
 
 def late(progress):
-    """Yield the log loss above the true chances where outcomes come 150 rounds late."""
+    """Yield the log loss above the true chances where outcomes arrive 150 rounds late."""
     rows = []
     for name, case in LATE.items():
         above = []
@@ -133,7 +133,7 @@ def one_run(groups, count):
 
 
 def speed(progress):
-    """Yield what groups take, each size in a process of its own."""
+    """Yield what groups take, each size in a separate process."""
     rows = []
     for groups, count in RUNS:
         progress(f"groups: {count:,} rows in {groups:,}")

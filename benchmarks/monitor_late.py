@@ -6,7 +6,7 @@ have the seeds [waiting, stream], those of delays [9, waiting, stream], of shift
 
 False alarms: predictions that are exactly right given what was known when they were made, tolerance
 0, `every` ten times the rounds, so that at most 10 % of the streams may raise an alarm. "As
-outcomes come" is the rule that places and multiplies bets in the order of arrival, which is only
+outcomes arrive" is the rule that places and multiplies bets in the order of arrival, which is only
 valid if nothing is pending. The worlds of numbers are the same, for the five questions of
 NumberMonitor. Delays:
 predictions made from the change to the alarm, tolerance 0, `every` = 1,000,000.
@@ -116,7 +116,7 @@ ENOUGH = {
     "+0.02": 1.0, "+0.05": 0.4, "-0.05": 0.6, "+0.1": 0.2, "-0.1": 0.4, "logit +0.3": 0.6,
     "logit +0.5": 0.3,
 }  # fmt: skip
-#: Rounds that wait: rounds of a stream, and the change in it.
+#: Pending rounds: rounds of a stream, and the change in it.
 LENGTHS = {1: (60_000, 2_000), 10: (60_000, 2_000), 100: (200_000, 4_000), 1_000: (400_000, 20_000)}
 
 

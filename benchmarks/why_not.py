@@ -125,7 +125,7 @@ def worlds():
 
 
 def run(model, scores, outcomes, late):
-    """Return the predictions when each outcome comes `late` rounds after its prediction."""
+    """Return the predictions when each outcome arrives `late` rounds after its prediction."""
     if not late:
         return model.run(scores, outcomes)
     predictions = np.empty(len(scores))

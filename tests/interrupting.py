@@ -256,7 +256,7 @@ CASES |= {
 
 
 def waiting(cls, given, by=None, **arguments):
-    """Return what was played, with twenty predictions that wait for their outcomes."""
+    """Return what was played, with twenty pending predictions."""
     player = started(cls, given, None if by is None else groups(len(given[-1])), **arguments)
     if cls is EventForecaster:
         for id_ in range(20):

@@ -23,7 +23,7 @@ COLUMNS = ["query", "rows/s on the wall", "µs of a core a row", "rows/s that 2 
 
 
 def seconds_of(folder: Path, what: str, shards: int, cores: int) -> list[tuple[float, float]]:
-    """Run one query in a process of its own; return processor and wall seconds of its batches.
+    """Run one query in a separate process; return processor and wall seconds of its batches.
 
     The processor's are counted from the start; the wall's are those of each batch.
     """

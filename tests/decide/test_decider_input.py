@@ -1,4 +1,4 @@
-"""Bad input: an error that names the argument, the value and what is allowed; nothing changes."""
+"""Invalid input: errors name the argument, the value and what is allowed; nothing changes."""
 
 import numpy as np
 import pytest

@@ -29,7 +29,7 @@ def saved(arguments):
 
 
 def play(decider):
-    """Answer what waits, decide more rows, and check what is told of them."""
+    """Answer what is pending, decide more rows, and check what is told of them."""
     book = decider._book
     decider.update_many(np.ones(len(book.ids)), ids=book.ids)
     start = max(book.now, decider.rounds, 0.0)

@@ -83,7 +83,7 @@ def test_killed_at_random_moments(undisturbed, tmp_path, workers):
         _, stderr = process.communicate()
         assert process.returncode == 0, stderr
         shown = re.search(r"([\d,]+) of 1,200 tasks", stderr)
-        # Where every task was kept, there is nothing to go on with, and nothing to say.
+        # Where every task was kept, there is nothing to continue with, and nothing to say.
         assert (int(shown[1].replace(",", "")) if shown else TASKS) == kept
     assert (tmp_path / parquet.NAME).read_bytes() == undisturbed
     assert [path.name for path in tmp_path.iterdir()] == [parquet.NAME]

@@ -83,7 +83,7 @@ def test_a_task_that_kills_every_worker_fails_and_the_rest_is_kept(
             sweep(TASKS, tmp_path, engine="ray")
     kept = count_kept(tmp_path)
     assert len(TASKS) // 2 < kept < len(TASKS)
-    # Another engine goes on with what this one has finished.
+    # Another engine continues with what this one has finished.
     sweep(TASKS, tmp_path, engine="local", workers=1)
     assert (tmp_path / parquet.NAME).read_bytes() == undisturbed
 

@@ -23,7 +23,7 @@ def rings(p, y, known):
 
 
 def broken_rings(p, y, known):
-    """Bets are placed, and multiplied, when outcomes come."""
+    """Bets are placed, and multiplied, when outcomes arrive."""
     order = np.argsort(known, kind="stable")
     order = order[~np.isnan(known[order])]
     return bool(Monitor(10 * len(p), tolerance=0.0).run(p[order], y[order]))

@@ -29,7 +29,7 @@ REFUSED = ("conflict", "unknown", "expired")
 
 @dataclass(eq=False)
 class Round:
-    """A prediction, from when it is made until its outcome is learned, or it is given up."""
+    """A prediction, from when it is made until its outcome is learned, or it is dropped."""
 
     id: object
     number: int
@@ -181,7 +181,7 @@ class Book:
         return made, [each + wait for each, wait in zip(made, waits, strict=True)]
 
     def predict(self, rows, ids, at=None, due=None):
-        """Predict rows that come together; `at` and `due` give a time for each, if any.
+        """Predict rows that arrive together; `at` and `due` give a time for each, if any.
 
         An id of None is that of a table's row, which waits until its deadline.
         """

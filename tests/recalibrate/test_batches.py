@@ -1,4 +1,4 @@
-"""Outcomes that come together: against the slow twin, and what a file's order must not cost."""
+"""Outcomes that arrive together: against the slow reference, and in any order of a file."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from recalibrate.cases import random_case
 
 @pytest.mark.parametrize("number", range(6))
 def test_agrees_with_its_twin(number):
-    """Batches of both kinds, of sizes of their own; outcomes come in files sorted by outcome."""
+    """Batches of both kinds, of sizes of their own; outcomes arrive in files sorted by outcome."""
     kind, scores, outcomes = random_case(number, 300)
     random = np.random.default_rng(number)
     kernel, twin = Recalibrator(kind, seed=number), NaiveRecalibrator(kind, seed=number)
@@ -299,7 +299,7 @@ def test_more_at_once_than_may_wait():
 
 
 def in_files(scores, outcomes, order, size=2_000):
-    """Return the log loss when rows come in files, each in an order of its own."""
+    """Return the log loss when rows arrive in files, each in an order of its own."""
     recalibrator, predicted = Recalibrator(seed=1), np.empty(len(scores))
     for start in range(0, len(scores), size):
         rows = np.arange(start, start + size)

@@ -1,4 +1,4 @@
-"""Several classes: against slow twins, run against steps, bad input, how well it does."""
+"""Several classes: against slow references, run against steps, invalid input, how well it does."""
 
 import copy
 import pickle

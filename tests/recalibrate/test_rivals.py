@@ -1,4 +1,4 @@
-"""The recalibration rivals against their slow twins, and one thing that each is known for."""
+"""The recalibration rivals against their slow references, and one thing that each is known for."""
 
 from functools import partial
 
@@ -58,7 +58,7 @@ def expit(x):
     return 1 / (1 + np.exp(-x))
 
 
-# -- the slow twins --------------------------------------------------------------------------------
+# -- the slow references ---------------------------------------------------------------------------
 
 TWINS = {
     "platt": (OnlinePlatt, naive.platt),

@@ -57,6 +57,6 @@ def made(name):
 
 @cache  # a page is drawn once
 def report_of(name):
-    """Return the report of a made stream."""
+    """Return the report of a synthetic stream."""
     scores, calibrated, outcomes, told = made(name)
     return recalibration(scores, calibrated, outcomes, **told)

@@ -985,7 +985,7 @@ def test_monitors_see_what_is_learned_in_that_order(monkeypatch, policy):
 @play(*DEADLINES, Shards3)
 @pytest.mark.parametrize("name", ["silence", "hold"])
 def test_a_saved_state_goes_on_as_if_nothing_had_happened(player, name):
-    """Rule 21: clock, unit, what waits, what was noted, what is done with."""
+    """Rule 21: clock, unit, what is pending, what was noted, what is done with."""
     policy = {"hold": 10} if name == "hold" else {"silence": SILENT, "after": 10}
     one, other = player(capacity=12, **policy), player(capacity=12, **policy)
     for row in range(40):

@@ -1,4 +1,4 @@
-"""Adversaries against their slow twins, and games against single steps."""
+"""Adversaries against their slow references, and games against single steps."""
 
 from __future__ import annotations
 

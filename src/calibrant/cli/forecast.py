@@ -70,7 +70,7 @@ SIMPLE = (
     "exponential-window:halflife=1000", "markov-table:order=1", "markov-table:order=4",
     "markov-table:order=8", "seasonal-table:period=7", "seasonal-table:period=24",
 )  # fmt: skip
-#: A season is counted in outcomes, so these would be wrong where outcomes come late.
+#: A season is counted in outcomes, so these would be wrong where outcomes arrive late.
 SEASONAL = "seasonal-table"
 WINDOW = 1000
 STEPS = 50

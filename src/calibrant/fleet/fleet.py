@@ -104,7 +104,7 @@ class Fleet(Savable):
     >>> bool(abs(fleet[17].offset - offsets[17]) < 2 * fleet[17].deviation)
     True
 
-    Outcomes that come late are given by id:
+    Outcomes that arrive late are given by id:
 
     >>> p = fleet.predict_many([17, 4], [0.3, -0.2], ids=["a", "b"])
     >>> fleet.update_many([1, 0], ids=["b", "c"]).tolist()
@@ -558,7 +558,7 @@ class Fleet(Savable):
         return go_back
 
     def _mark(self) -> Callable[[], None]:
-        """Return what takes all of it back to where it is now, what waits included."""
+        """Return what takes all of it back to where it is now, including pending rounds."""
         before = {number: self.shard_arrays(number) for number in self._shards}
 
         def go_back() -> None:
@@ -566,7 +566,7 @@ class Fleet(Savable):
 
         return go_back
 
-    # -- what waits -----------------------------------------------------------------------------
+    # -- pending predictions ---------------------------------------------------------------------
 
     def advance(self, now: Time) -> int:
         """Advance the clock: learn what is due by `now`; return the number of outcomes learned.
@@ -719,7 +719,7 @@ class Fleet(Savable):
         return sum(len(shard.book) for shard in self._shards.values())
 
     def waiting(self) -> dict[Id, float]:
-        """Return when the predictions that wait were made, by id, of those with a time."""
+        """Return when the pending predictions were made, by id, of those with a time."""
         with self._lock:
             return {
                 id_: each.at

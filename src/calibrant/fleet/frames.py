@@ -57,7 +57,7 @@ def recalibrate_frame(
     smooth : str, optional
         What to call a second new column: the estimates to rank and to decide by (`Fleet.smooth`).
     fleet : Fleet, optional
-        One to go on with, instead of a fresh one of these arguments: for a frame a day.
+        One to continue with, instead of a fresh one of these arguments: for a frame a day.
 
     Examples
     --------

@@ -18,7 +18,7 @@ class Forecaster(Savable, Kernel):
     """The contract that every forecaster satisfies.
 
     A round is `predict`, then `update` with the outcome. `run` plays many rounds in one compiled
-    loop and is bit for bit the same. The draw of round t depends on the seed and t alone. The
+    loop and is the same bit for bit. The draw of round t depends on the seed and t alone. The
     arguments of the constructor can be read as attributes.
 
     Examples

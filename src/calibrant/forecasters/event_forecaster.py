@@ -80,7 +80,7 @@ class EventForecaster(Forecaster, EventKernel):
     >>> brier(predictions[500:], outcomes[500:]) < 0.001
     True
 
-    Outcomes that come late are given by id, in any order:
+    Outcomes that arrive late are given by id, in any order:
 
     >>> forecaster = EventForecaster()
     >>> monday, tuesday = forecaster.predict(id="monday"), forecaster.predict(id="tuesday")

@@ -184,7 +184,7 @@ class Monitor(Savable, MonitorKernel):
     >>> monitor.update(0.3, 1) is None
     True
 
-    Outcomes that come late, by id:
+    Outcomes that arrive late, by id:
 
     >>> _ = monitor.expect("monday", 0.3), monitor.expect("tuesday", 0.6)
     >>> monitor.settle("tuesday", 1)

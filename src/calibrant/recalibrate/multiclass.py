@@ -107,7 +107,7 @@ class MulticlassRecalibrator(Savable, ClassLearner):
     >>> recalibrator.expected([0.9, 0.05, 0.05]).round(1).tolist()
     [0.6, 0.2, 0.2]
 
-    Labels that come late are given by id:
+    Labels that arrive late are given by id:
 
     >>> row = recalibrator.predict([0.1, 0.2, 0.7], id="a")
     >>> recalibrator.update(2, id="a")

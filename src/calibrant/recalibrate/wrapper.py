@@ -75,7 +75,7 @@ def calibrated(
     kind : {"probability", "logit", "margin"}, default "probability"
         What the scores are, as in `Recalibrator`.
     recalibrator : Recalibrator, optional
-        One to go on with, instead of a fresh one of this kind.
+        One to continue with, instead of a fresh one of this kind.
 
     Examples
     --------

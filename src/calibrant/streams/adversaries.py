@@ -2,7 +2,7 @@
 
 An adversary keeps a state. In each round, `choose` is called with the distribution that the
 forecaster will draw from and returns an outcome, then `observe` with the prediction that was
-drawn. `play` runs whole games in a compiled loop, bit for bit the same.
+drawn. `play` runs whole games in a compiled loop, the same bit for bit.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def _played(
         if is_whole.all():
             predicted = fleet.run(keys, scores, outcomes, at=times)
             return predicted, np.full(len(rows), None, dtype=object)
-        waits &= ~is_whole  # so that it does not matter which rows come together
+        waits &= ~is_whole  # so that it does not matter which rows arrive together
     elif "due" in rows:
         due = rows["due"].to_numpy() / 1e6
     names = [name if has else None for name, has in zip(rows["id"].tolist(), waits, strict=True)]

@@ -40,7 +40,7 @@ class RowSample:
     """What is known of settled rows: counts of all, and some of them, spread over the stream.
 
     Of each row that is kept it has its number, its score as a probability (NaN for margins) and its
-    outcome. It makes no difference how many rows come at a time.
+    outcome. It makes no difference how many rows arrive at a time.
 
     Examples
     --------
