@@ -182,7 +182,7 @@ def tables(say):
     )
     yield table(OUTSIDE, ["a chain of 0 and 1", *sizes], outside(say)) + (
         "\nHow often `order.sorted` refuses a valid chain that stays as it is with this "
-        "probability, of 100 each: it cannot be told from a sorted file, and `--trust-order` "
+        "probability, of 100 each: it looks like a sorted file, and `--trust-order` "
         "is needed.\n"
     )
     counts = [f"{rounds:,} rows" for rounds in RUNS]
