@@ -80,7 +80,7 @@ def played():
         (lambda d: d.run([0.5], [1.0, 0.0], at=[300]), "same length"),
         (lambda d: d.run([0.5], [1.0], known=[300]), "known needs at"),
         (lambda d: d.run([0.5] * 2, [1, 0], at=[301, 300]), "run backwards"),
-        (lambda d: d.update(1), "none waits"),
+        (lambda d: d.update(1), "none is pending"),
         (lambda d: d.update(1, id="never"), "unknown"),
         (lambda d: d.update_many([1.5], ids=["a"]), "outcomes must be in"),
         (lambda d: d.precision_bound(alpha=0), "alpha must be"),

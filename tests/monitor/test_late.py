@@ -148,7 +148,7 @@ def test_patience_bounds_what_waits():
     for t in range(200):
         monitor.expect(t, 0.3)
     assert monitor.pending == 50
-    with pytest.raises(ValueError, match="no prediction with id 0 waits"):
+    with pytest.raises(ValueError, match="no prediction with id 0 is pending"):
         monitor.settle(0, 1)
     monitor.settle(199, 1)
     assert monitor.pending == 49

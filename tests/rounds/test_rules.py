@@ -86,7 +86,7 @@ def test_one_round_waits_without_an_id(player):
     assert (player.pending, player.expired) == (2, 0)
     player.update(EVENT)
     assert (player.pending, player.learned) == (1, 1)
-    unchanged(player, player.update, EVENT, match="none waits")
+    unchanged(player, player.update, EVENT, match="none is pending")
 
 
 def test_shards_have_books_of_their_own():

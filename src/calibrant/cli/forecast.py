@@ -334,12 +334,12 @@ def drawn_page(options: ForecastOptions, rows: Rows, result: Result) -> bytes:
             result.shown, rows.outcomes, memories=result.memories,
             times=rows.table.row_called if rows.times is None else rows.times,
             title=f"{Path(rows.table.source).name}: forecasts and outcomes",
-            made=how_made(options, rows),
+            made=provenance(options, rows),
         )  # fmt: skip
         return report.html().encode()
 
 
-def how_made(options: ForecastOptions, rows: Rows) -> dict[str, str]:
+def provenance(options: ForecastOptions, rows: Rows) -> dict[str, str]:
     """Return how the page was made, and the command that repeats the run."""
     columns = {"outcome": rows.column, "time": options.time, "available": options.available}
     rows_later = "the next row" if options.ahead in (None, 1) else f"{options.ahead} rows later"
@@ -500,11 +500,11 @@ def forecast_rows(options: ForecastOptions, rows: Rows) -> Result:
     return Result(
         forecaster, {name: predictions[name] for name in shown},
         {name: cards[name] for name in shown}, memories, best, len(simple),
-        watch(np.concatenate(means), rows, own, used), forecast_following(forecaster, rows),
+        watch(np.concatenate(means), rows, own, used), forecast_next(forecaster, rows),
     )  # fmt: skip
 
 
-def forecast_following(forecaster: Forecaster, rows: Rows) -> list[tuple[str, float]]:
+def forecast_next(forecaster: Forecaster, rows: Rows) -> list[tuple[str, float]]:
     """Return the forecasts of the rows after the last outcome, without changing the forecaster."""
     names, moments = rows.following
     if not isinstance(forecaster, EventForecaster):

@@ -79,7 +79,7 @@ def growth_figures(
     }
 
 
-def what_is_missing(figures: Mapping[str, ErrorGrowth]) -> str:
+def omissions(figures: Mapping[str, ErrorGrowth]) -> str:
     """Say what the figures leave out, if they do."""
     curves = [curve for figure in figures.values() for curve in figure.curves.values()]
     whole = all(curve.drawable.all() for curve in curves)

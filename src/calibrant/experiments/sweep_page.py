@@ -13,8 +13,8 @@ from calibrant.experiments.panels import (
     claim_name,
     claim_panels,
     growth_figures,
+    omissions,
     panels,
-    what_is_missing,
 )
 from calibrant.experiments.results import ERRORS, BySize, rank
 from calibrant.report.figures import WinnerMap
@@ -100,7 +100,7 @@ class SweepReport:
         if self.claims:
             self.claims_measured()
         self.replayed()
-        self.what_was_run()
+        self.provenance()
         path = self.folder / "report.html"
         self.page.save(path)
         return path
@@ -242,7 +242,7 @@ class SweepReport:
         self.figure(
             f"error-against-{axis}",
             panels(shown),
-            f"Mean {self.error} against the {word} {axis}.{what_is_missing(shown)}",
+            f"Mean {self.error} against the {word} {axis}.{omissions(shown)}",
             f"Line charts of {self.error} against the {word} on logarithmic axes, one per stream: "
             f"{', '.join(shown)}.",
             panels(shown, columns=1),
@@ -322,7 +322,7 @@ class SweepReport:
                 if shown is not None:
                     self.figure(*shown, narrow=drawn(shown.figure, *PHONE))
 
-    def what_was_run(self) -> None:
+    def provenance(self) -> None:
         """Say which tasks the numbers come from."""
         self.page.section(
             "What was run",

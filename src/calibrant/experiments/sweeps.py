@@ -178,7 +178,7 @@ def sweep(
         unfinished.remove()
 
 
-def count_kept(folder: str | os.PathLike[str]) -> int:
+def count_finished(folder: str | os.PathLike[str]) -> int:
     """Return how many tasks are finished in a folder, even if its sweep is not."""
     return len(finished_in(Path(folder)).keys() | journal.read(Path(folder)).keys())
 

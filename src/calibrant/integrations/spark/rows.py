@@ -14,7 +14,7 @@ REASONS = {
     "used": "the id was used before",
     "repeated": "the outcome was given before",
     "conflict": "another outcome was given before",
-    "unknown": "no prediction with this id waits",
+    "unknown": "no prediction with this id is pending",
     "expired": "the prediction expired before its outcome came",
 }
 

@@ -132,8 +132,8 @@ def doubts(stream: Stream) -> list[Finding]:
         found.append(Finding("ids", "warn", seen, cure))
     if late >= max(FEW, SHARE * stream.engine.tallies.outcomes):
         seen = (
-            f"{late:,} outcomes came for predictions that had expired: more predictions wait for "
-            f"their outcomes at once than the {capacity:,} that are kept."
+            f"{late:,} outcomes arrived for predictions that had expired: more predictions were "
+            f"pending at the same time than the capacity of {capacity:,}."
         )
         found.append(Finding("capacity", "warn", seen, "PATCH a larger capacity."))
     return found
