@@ -110,5 +110,5 @@ def test_an_id_that_does_not_wait_is_refused_and_the_model_learns_nothing():
         model.open_one(x, id="third")
     assert model.predict_raw_one(x) == before
     model.learn_one(x, True, id="third")
-    with pytest.raises(ValueError, match="it had its label"):
+    with pytest.raises(ValueError, match="it has its label"):
         model.learn_one(x, True, id="third")
