@@ -1,1 +1,1 @@
-"""Speed, memory and error, side by side with peers: ``python -m benchmarks``."""
+"""Speed, memory and error, compared with other libraries: ``python -m benchmarks``."""

@@ -1,12 +1,12 @@
 """Run the benchmarks and rewrite the tables: ``python -m benchmarks [PART ...]``.
 
-Without a name, all parts but those that take an hour. ``figures`` draws the README's figures,
-``screenshots`` takes pictures of the service's pages, ``tune`` measures the constants of the tuned
-certificates again, ``search`` looks for stronger opponents, ``evolve`` breeds one, ``many_rows``
-plays 10^8 rows through a fleet, ``numbers`` plays folders of streams of numbers, ``batches`` plays
-labels that come together, ``attack`` is a hostile user, ``before`` compares speed and error with
-another version, ``after_attack`` measures what honest streams cost that follow an attack; with
-``--help`` each of the last nine shows its options.
+Without a name, all parts run except those that take an hour. ``figures`` draws the figures of the
+README, ``screenshots`` takes pictures of the service's pages, ``tune`` measures the constants of
+the tuned certificates again, ``search`` searches for stronger opponents, ``evolve`` evolves one,
+``many_rows`` runs 10^8 rows through a fleet, ``numbers`` runs folders of streams of numbers,
+``batches`` runs labels that arrive together, ``attack`` simulates a hostile user, ``before``
+compares speed and error with another version, ``after_attack`` measures what an attack costs the
+honest streams that follow it; each of the last nine shows its options with ``--help``.
 """
 
 import re
@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the tests' slow twin
+sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the tests' slow reference
 
 from rich.console import Console  # noqa: E402
 

@@ -1,4 +1,4 @@
-"""Questions that users ask of their own case: a retrained model, and how many outcomes it takes."""
+"""Figures of the frequently asked questions: a retrained model, and how many outcomes it takes."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Everything that a hostile user, machine or network can do: ``python -m benchmarks attack``.
+"""Attacks by a hostile user, machine or network: ``python -m benchmarks attack``.
 
-``--minutes N`` says for how long in all. Each row of the table is one kind of attack, with how
-often it was tried and how often something was bad: a state neither whole nor undone, a saved state
-that is taken and makes no sense, an error that is no clear refusal, a process that hangs, a row
-that was acknowledged and is lost. The tests hold a little of each; this is the same for as long as
-one likes, seeded, round after round.
+``--minutes N`` sets the total time. Each row of the table is one kind of attack, with the number of
+attempts and the number of failures: a state that is neither complete nor undone, an invalid saved
+state that is accepted, an error that is not a clear refusal, a process that hangs, an
+acknowledged row that is lost. The tests have a few of each; this runs the same, seeded, round after
+round, for as long as one likes.
 
-What is bad is printed at once, with what repeats its round. Rounds are played in a process of their
-own, which ends when one takes longer than its limit: where its threads stood is then the text of a
-bad row, as it is where the process crashes.
+Failures are printed immediately, with the command that repeats the round. Rounds run in a separate
+process, which is ended when one takes longer than its limit: the stacks of its threads are then the
+text of the failure, as they are when the process crashes.
 """
 
 import argparse

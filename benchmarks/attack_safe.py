@@ -1,9 +1,9 @@
 """The Recalibrator's safe stage under attack: opponents who choose the means and the outcomes.
 
-The theorem of docs/safe-proof.md holds whatever means the mixture asks for. So here nobody learns:
-a policy names the mean and the outcome of every round, from all that happened before and from the
+The theorem of docs/safe-proof.md holds for any means of the mixture. So there is no learning here:
+a policy chooses the mean and the outcome of every round, based on the past and the
 grid, but without knowing the draw. It is a cycle of phases, each with a rule for the mean, a rule
-for the outcome and a part of the rounds.
+for the outcome and a share of the rounds.
 """
 
 import math

@@ -1,8 +1,8 @@
-"""Labels that come in batches: the Recalibrator beside plain refits, of which the best is taken.
+"""Labels that arrive in batches: the Recalibrator compared with the best of several plain refits.
 
-A month's rows are scored together, and all their labels come together, before the next month is
-scored. Losses are expected log losses above that of the truth, which made streams know, from the
-second month on.
+The rows of a month are scored together, and all their labels arrive together, before the next month
+is scored. Losses are expected log losses above that of the truth, which is known for synthetic
+streams, from the second month on.
 
 ``python -m benchmarks batches --python OTHER/bin/python`` adds what an older calibrant, installed
 there, makes of the same streams.
@@ -174,7 +174,7 @@ def refits(batches, late):
 
 
 def played(batches, late, seed, cut=None):
-    """Return what a Recalibrator predicts; labels come in calls of at most `cut` rows."""
+    """Return what a Recalibrator predicts; labels arrive in calls of at most `cut` rows."""
     recalibrator = Recalibrator(seed=seed, capacity=sum(len(batch[0]) for batch in batches))
     predictions, waiting, first = [], [], 0
     for scores, outcomes, _ in batches:
@@ -207,7 +207,7 @@ def played_by_key(batches, seed, keys, make):
 
 
 def played_at_once(batches, seed, keys):
-    """Return the same where each outcome comes before the next prediction."""
+    """Return the same where each outcome arrives before the next prediction."""
     random = np.random.default_rng(seed)
     scores, outcomes = (np.concatenate([batch[i] for batch in batches]) for i in (0, 1))
     names = None if keys is None else random.integers(0, keys, len(scores))

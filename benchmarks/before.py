@@ -1,8 +1,8 @@
 """Speed and error against another version.
 
 ``python -m benchmarks before --python OTHER/bin/python``: the other Python has an older calibrant
-installed. For speed, both versions play the same work in turns, each turn in a process of its own,
-so that what else the machine does meets both alike. The ratio is that of the medians of processor
+installed. For speed, both versions do the same work in turns, each turn in a separate process, so
+that other load on the machine affects both equally. The ratio is that of the medians of processor
 time; its interval resamples the turns. For error (``--errors``), both play the same streams with
 the same seeds, and the tables are written to ``before.md``.
 """

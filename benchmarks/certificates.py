@@ -1,4 +1,4 @@
-"""How often a stationary world passes a tuned certificate, and how soon a shift does."""
+"""How often a stationary world exceeds a tuned certificate, and how soon a shift does."""
 
 import os
 from concurrent.futures import ProcessPoolExecutor

@@ -1,6 +1,6 @@
-"""How often checks are wrong on honest rows, how often they find what is wrong, and the interval.
+"""False alarms of the checks on valid rows, how often they find errors, and the interval.
 
-Each check must keep quiet on honest streams: at most one false alarm in 200.
+On valid streams, each check may have at most one false alarm in 200.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from calibrant.checks import Columns, check_columns
 from calibrant.measures.chance import Differences
 
 TITLE = "Checks of a user's rows"
-FALSE, FOUND = "False alarms on honest streams", "What is found"
+FALSE, FOUND = "False alarms on valid streams", "What is found"
 OUTSIDE = "Honest, and flagged all the same"
 INTERVAL = "The interval of the verdict"
 NUMBERS = "The interval where numbers are compared"
@@ -50,7 +50,7 @@ def named(findings):
 
 
 def false_alarms(say):
-    """Count findings in honest streams; each check only where it applies."""
+    """Count findings in valid streams; each check only where it applies."""
     found, asked, where = Counter(), Counter(), Counter()
     for rounds in SIZES:
         for kind, name in enumerate(HONEST):
@@ -248,17 +248,17 @@ def tables(say):
     streams = STREAMS * len(HONEST) * len(SIZES)
     said = table(FALSE, ["check", "streams", "false alarms", "share", "where"], false_alarms(say))
     yield said + (
-        f"\n{streams:,} honest streams of {len(HONEST)} kinds ({', '.join(HONEST)}), of 300, 1,000 "
-        "and 10,000 rows, with outcomes that are missing or late in eight honest ways; each check "
-        f"is counted where it applies. Seed {SEED}.\n"
+        f"\n{streams:,} valid streams of {len(HONEST)} kinds ({', '.join(HONEST)}), of 300, 1,000 "
+        "and 10,000 rows, with outcomes that are missing or late in eight legitimate ways; each "
+        f"check is counted where it applies. Seed {SEED}.\n"
     )
     yield table(FOUND, ["what is wrong", "check", *sizes], detected(say)) + (
         f"\nThe share of files in which the check finds it: {FILES} files of each of {len(BASES)} "
         "kinds and each size, apart from those with outcomes of one kind.\n"
     )
     yield table(OUTSIDE, ["a chain of 0 and 1", *sizes], outside(say)) + (
-        "\nHow often `order.sorted` refuses an honest chain that stays as it is with this "
-        "probability, of 100 each: it cannot be told from a sorted file, and `--trust-order` "
+        "\nHow often `order.sorted` refuses a valid chain that stays as it is with this "
+        "probability, of 100 each: it looks like a sorted file, and `--trust-order` "
         "is needed.\n"
     )
     counts = [f"{rounds:,} rows" for rounds in RUNS]

@@ -1,4 +1,4 @@
-"""Honest made streams, of which no check may say a word, and what makes them dishonest."""
+"""Valid synthetic streams, on which no check may report anything, and ways to make them invalid."""
 
 from __future__ import annotations
 

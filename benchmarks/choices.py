@@ -1,6 +1,6 @@
-"""Zoom without one of its choices at a time: what each constant or idea gains.
+"""An ablation of Zoom: what each constant or idea gains.
 
-The variants are subclasses of the plain-Python twin, so that none needs a kernel.
+The variants are subclasses of the plain Python reference, so that none needs a kernel.
 """
 
 import math

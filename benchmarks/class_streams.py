@@ -1,4 +1,4 @@
-"""Made streams of several classes, whose true probabilities are known, and opponents."""
+"""Synthetic streams of several classes with known true probabilities, and opponents."""
 
 import numpy as np
 

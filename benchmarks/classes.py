@@ -1,4 +1,4 @@
-"""Several classes beside rivals: ``python -m benchmarks classes [PART ...] [--streams FOLDER]``.
+"""Several classes and rivals: ``python -m benchmarks classes [PART ...] [--streams FOLDER]``.
 
 The parts are made, confidence, real, late, batches, opponents and speed; without any, all of them.
 A folder holds streams as .npz files with `p` (rounds by classes), or `table` and `ctx` (logarithms
@@ -43,7 +43,7 @@ from calibrant.recalibrate.rivals.classes import fitted
 PAGE = Path(__file__).with_suffix(".md")
 ROUNDS, LATE, LONGEST = 10_000, 100, 30_000
 MONTHLY_SEEDS = (10, 11, 12, 13)
-SEEDS = (7, 8, 9)  # of made streams; losses are of the first, ECE of all
+SEEDS = (7, 8, 9)  # of synthetic streams; losses are of the first, ECE of all
 MORE_SEEDS = (*SEEDS, 10, 11, 12)  # for errors of the confidence alone
 RIVALS = {
     "temperature": [lambda f=f: OnlineTemperature(f) for f in (0, 0.001, 0.01)],

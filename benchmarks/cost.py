@@ -1,4 +1,4 @@
-"""What a round of the paper's forecasters costs, beside river's pair in the same run."""
+"""The time of a round of the paper's forecasters, compared with river's in the same run."""
 
 from pathlib import Path
 

@@ -1,11 +1,11 @@
-"""Decisions: what each rule attains, beside what people do and what nobody could do.
+"""Decisions: the results of each rule, compared with common practice and with hindsight.
 
 - Budget: "caught" is the events among the acts, over those among as many of the likeliest rows of
-  each disjoint window. A fixed threshold has caught 1 by definition and leaves its windows; a coin
-  stays in its windows and catches little: both columns are read together.
+  each disjoint window. A fixed threshold has caught 1 by definition but violates its windows; a
+  coin respects its windows and catches little, so read both columns together.
 - Costs: over the best single threshold in hindsight, on the probabilities and on the raw scores.
 - Precision and recall: acts over those of the best single threshold in hindsight.
-- Selective outcomes: only of rows acted on are outcomes known, those of explored ones perhaps with
+- Selective outcomes: outcomes are known only for rows acted on, those of explored ones perhaps with
   a weight of one over their propensity.
 """
 
@@ -47,7 +47,7 @@ IN_DOCS = {"docs/decide.md": (CAUGHT, OTHERS, DAYS, COST, PRECISION, RECALL, SEL
 
 
 def all_streams(progress):
-    """Yield a name, and the streams of that name, one a seed."""
+    """Yield a name, and the streams of that name, one per seed."""
     progress("decide: flights")
     yield "flights", [flights()]
     for name in MADE:

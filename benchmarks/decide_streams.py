@@ -1,8 +1,8 @@
-"""Streams to decide on: flights with their deadlines, and five that are made, each by its seed.
+"""Streams for decisions: the flights with their deadlines, and five seeded synthetic ones.
 
-Of each, the model's scores, the smooth estimates that a recalibrator made of them, outcomes, and
-the times at which rows come and outcomes become known. Made outcomes are known to the recalibrator
-at once and to the decider a thousand rows later; those of flights at landing.
+Each has the model's scores, the smooth estimates of a recalibrator, outcomes, and
+the times at which rows arrive and outcomes become known. Synthetic outcomes are known to the
+recalibrator at once and to the decider a thousand rows later; those of flights at landing.
 """
 
 from typing import NamedTuple
@@ -74,7 +74,7 @@ def truth(name, seed, rows=ROWS):
 
 
 def made(name, seed, rows=ROWS):
-    """Return a made stream with its recalibrated probabilities."""
+    """Return a synthetic stream with its recalibrated probabilities."""
     scores, chances = truth(name, seed, rows)
     random = np.random.default_rng([seed, MADE.index(name), 78])
     outcomes = (random.random(rows) < chances).astype(float)

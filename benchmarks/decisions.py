@@ -1,10 +1,10 @@
-"""What calibration is worth to those who act on the predictions: swap regret in two decisions.
+"""The value of calibration to decision makers: swap regret in two decisions.
 
 - prepare: choose an effort a in [0, 1]; it costs a^2 / 2 and saves a if the event comes. The best
   effort is the probability, and the swap regret is exactly Cal2 / 2.
 - insure: pay 0.3, or lose 1 if the event comes. The swap regret is at most Cal1.
 
-Beside them the worst decision of all with payoffs in [0, 1]: the calibration decision loss.
+Also the worst of all decisions with payoffs in [0, 1]: the calibration decision loss.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """The memory of a server while ten million rows pass through it.
 
-Batches of predictions and their outcomes go in over HTTP, durable. What the process holds in memory
-is read after each tenth; it is to stay where it is after the first.
+Batches of predictions and their outcomes are sent over HTTP and stored durably. The memory of the
+process is read after each tenth of the rows; it should not grow after the first.
 """
 
 import asyncio

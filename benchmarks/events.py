@@ -1,4 +1,4 @@
-"""How sharp, how calibrated and how fast the event forecaster is, beside rivals and the truth."""
+"""Sharpness, calibration and speed of the event forecaster, compared with rivals and the truth."""
 
 import sys
 

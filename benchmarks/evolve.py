@@ -1,11 +1,11 @@
 """Evolve learned opponents: ``python -m benchmarks evolve [--games N] [--against WHOM]``.
 
 A learned opponent (`calibrant.streams.Learned`) is a recurrent network of a few hundred numbers. An
-evolution strategy with mirrored samples (Salimans and others 2017) starts from one that is greedy,
-and moves them to where Cal2 is larger, by games against forecasters of ever new seeds. The best of
-all generations takes its place in `src/calibrant/streams/learned.json` if, by seeds of their own,
-it is stronger than those that are there. That of Zoom had ``--against zoom --games 40000``, then
-``--rounds 100000 --games 1000 --further``.
+evolution strategy with mirrored samples (Salimans and others 2017) starts from a greedy one and
+changes the weights to increase Cal2, by games against forecasters with new seeds each time. The
+best of all generations is written to `src/calibrant/streams/learned.json` if it is stronger than
+the current one on separate seeds. The opponent of Zoom was evolved with ``--against zoom --games
+40000``, then ``--rounds 100000 --games 1000 --further``.
 """
 
 import argparse

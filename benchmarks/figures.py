@@ -1,7 +1,7 @@
 """The figures of the README and the docs.
 
-``python -m benchmarks figures`` writes them into docs/figures/. They have a background of their
-own, so that they can be read on a dark page too.
+``python -m benchmarks figures`` writes them into docs/figures/. They have their own
+background, so that they are readable on a dark page.
 """
 
 from pathlib import Path

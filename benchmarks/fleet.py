@@ -1,4 +1,4 @@
-"""A fleet beside one recalibrator for all keys and beside groups: log loss, memory, speed."""
+"""A fleet compared with one recalibrator for all keys, and with groups: log loss, memory, speed."""
 
 import os
 import re
@@ -180,7 +180,7 @@ def one_size(keys, rows, is_even):
 
 
 def speed(progress):
-    """Yield what a row and a key take, each size in a process of its own."""
+    """Yield what a row and a key take, each size in a separate process."""
     rows = []
     for keys, count, is_even in SIZES:
         progress(f"fleet: {keys:,} keys, {count:,} rows")

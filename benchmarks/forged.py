@@ -1,8 +1,8 @@
-"""Saved states with numbers changed and the checksum made right: none may lead to nonsense.
+"""Saved states with changed numbers and a correct checksum: none may produce invalid results.
 
 ``python -m benchmarks forged`` forges 100,000 of them. A forged state must be refused with a
-ValueError, or be one that can be played: over outcomes chosen against it every prediction is a
-probability, every distribution sums to one, and it saves and loads again, to the same bytes.
+ValueError, or work: with outcomes chosen against it, every prediction is a
+probability, every distribution sums to one, and it saves and loads to the same bytes.
 """
 
 import json
@@ -64,7 +64,7 @@ def forecasters():
 
 
 def recalibrators():
-    """Yield a name and a saved recalibrator, with rounds that wait, for each that can be saved."""
+    """Yield a name and a saved recalibrator, with pending rounds, for each that can be saved."""
     random = np.random.default_rng(2)
     for name, (cls, inputs, arguments) in zip(RECALIBRATOR_IDS, RECALIBRATORS, strict=True):
         if cls not in (Recalibrator, MulticlassRecalibrator):
@@ -120,7 +120,7 @@ DECIDERS = {
 
 
 def numbers():
-    """Yield a name and a saved recalibrator of numbers, with rounds that wait."""
+    """Yield a name and a saved recalibrator of numbers, with pending rounds."""
     random = np.random.default_rng(4)
     for name, given in NUMBERS_BY.items():
         player = NumberRecalibrator(**given, seed=3)
@@ -133,7 +133,7 @@ def numbers():
 
 
 def deciders():
-    """Yield a name and a saved decider, with rows that wait."""
+    """Yield a name and a saved decider, with pending rows."""
     random = np.random.default_rng(5)
     for name, given in DECIDERS.items():
         player = Decider(**given, seed=3)
@@ -171,7 +171,7 @@ FLEETS = {
 
 
 def fleets():
-    """Yield a name and a saved fleet, with rows that wait, some keys with curves of their own."""
+    """Yield a name and a saved fleet, with pending rows, some keys with curves of their own."""
     random = np.random.default_rng(6)
     for name, given in FLEETS.items():
         player = Fleet(**given, seed=3)
@@ -498,7 +498,7 @@ def is_odd_book(book):
 
 
 def play_numbers(player):
-    """Answer all that waits; what is predicted stays in order."""
+    """Answer everything that is pending; what is predicted stays in order."""
     random = np.random.default_rng(0)
     player.update_many([0.5] * len(player._book.ids), ids=player._book.ids)
     if is_odd(player):
@@ -512,7 +512,7 @@ def play_numbers(player):
 
 
 def play_decider(player):
-    """Answer all that waits, and decide more rows."""
+    """Answer everything that is pending, and decide more rows."""
     random = np.random.default_rng(0)
     player.update_many([1.0] * len(player._book.ids), ids=player._book.ids)
     if is_odd(player):
@@ -526,7 +526,7 @@ def play_decider(player):
 
 
 def play_fleet(player):
-    """Answer all that waits; play keys that are known and others against what is predicted."""
+    """Answer everything that is pending; play known and new keys against what is predicted."""
     random = np.random.default_rng(0)
     timed = {}
     if player._policy.has_deadlines:

@@ -1,4 +1,4 @@
-"""What groups cost where they are alike, and what they gain where they differ."""
+"""The cost of groups that are alike, and the gain of groups that differ."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ RUNS = [(10, 200_000), (1_000, 200_000), (10**6, 3 * 10**6)]
 
 
 def apart(scores, outcomes, by, seed):
-    """Return the predictions of recalibrators that share nothing, one a group."""
+    """Return the predictions of recalibrators that share nothing, one per group."""
     predictions = np.empty(len(scores))
     for name in np.unique(by):
         rows = by == name
@@ -67,7 +67,7 @@ def synthetic(progress):
 
 
 def late(progress):
-    """Yield the log loss above the true chances where outcomes come 150 rounds late."""
+    """Yield the log loss above the true chances where outcomes arrive 150 rounds late."""
     rows = []
     for name, case in LATE.items():
         above = []
@@ -133,7 +133,7 @@ def one_run(groups, count):
 
 
 def speed(progress):
-    """Yield what groups take, each size in a process of its own."""
+    """Yield what groups take, each size in a separate process."""
     rows = []
     for groups, count in RUNS:
         progress(f"groups: {count:,} rows in {groups:,}")

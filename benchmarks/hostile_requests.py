@@ -1,8 +1,8 @@
-"""Hostile requests to a service: none may be done, and none may make it fail.
+"""Hostile requests to a service: none may be carried out, and none may make it fail.
 
-Each request is bytes on a connection of its own, made from a seed. All of them are wrong in some
-way, or only look: the service must answer with a status below 500, say nothing of its inside, log
-no exception, and its state must stay as it is, byte for byte.
+Each request consists of bytes on its own connection, generated from a seed. All of them are invalid
+in some way, or read-only: the service must answer with a status below 500, reveal no internals, log
+no exception, and its state must not change by a single byte.
 """
 
 import contextlib

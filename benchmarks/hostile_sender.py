@@ -1,4 +1,4 @@
-"""Requests that are wrong in some way, or only look: bytes on a connection, made from a seed."""
+"""Requests that are invalid in some way, or read-only: bytes on a connection, from a seed."""
 
 import base64
 import gzip

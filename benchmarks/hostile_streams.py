@@ -1,4 +1,4 @@
-"""Hostile streams: what the safe stage, and each class that ends with it, suffers from opponents.
+"""Hostile streams: the errors that opponents cause to the safe stage and the classes that use it.
 
 Opponents see the distribution of every round and the grid, not the draw. Against a recalibrator
 they choose the scores as well, against the safe stage by itself the means. The docs quote the worst

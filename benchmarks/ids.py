@@ -1,7 +1,7 @@
-"""What ids cost: rows one by one and in batches, beside river's pair in the same run.
+"""The cost of ids: rows one by one and in batches, compared with river's in the same run.
 
-Every contender plays its rows in stretches of the same length, turn after turn. What counts of a
-stretch is the least of its times, so that other work on the machine disturbs as little as it can.
+All contenders process their rows in stretches of equal length, in turns. The smallest time
+of a stretch counts, to reduce the effect of other load on the machine.
 """
 
 import time
@@ -120,6 +120,6 @@ def tables(progress):
     ]
     yield table(
         f"Predictions and outcomes by id, {ROWS:,} rows in batches, {ONE_BY_ONE:,} one by one",
-        ["rows", "ns of processor time a row", "river's pairs", "limit"],
+        ["rows", "ns of processor time per row", "river's pairs", "limit"],
         rows,
     )

@@ -1,8 +1,8 @@
 """A keyed stream of a million keys: filling it, its memory, its snapshots, a stop and a start.
 
 ``python -m benchmarks.keyed_service [KEYS]``. Each key is predicted and learned once, in requests
-of 5,000 rows. Meanwhile another client asks for one probability after the other: what it waits for
-at the most is what a snapshot costs the others.
+of 5,000 rows. Meanwhile another client requests one probability after the other: its longest wait
+is the delay that a snapshot causes.
 """
 
 import json

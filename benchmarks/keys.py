@@ -1,4 +1,4 @@
-"""The index of keys beside a dict: time a key and bytes a key. ``python -m benchmarks.keys``."""
+"""The index of keys and a dict: time and bytes per key. ``python -m benchmarks.keys``."""
 
 import sys
 import time
@@ -12,7 +12,7 @@ from calibrant._kernels.fleet.keys import KeyIndex
 
 
 def nanoseconds(work: Callable[[], object], keys: int, times: int = 3) -> float:
-    """Return the processor's time a key, the best of a few runs."""
+    """Return the processor's time per key, the best of a few runs."""
     best = np.inf
     for _ in range(times):
         began = time.process_time()

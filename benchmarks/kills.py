@@ -1,7 +1,7 @@
-"""SIGKILL at random moments while clients write: what was answered must be in the store, once.
+"""SIGKILL at random moments while clients write: every answered row must be in the store, once.
 
 ``python -m benchmarks kills`` kills 200 times on SQLite and 50 times one of three processes on
-PostgreSQL; then it breaks the service on purpose, and must find that.
+PostgreSQL; then it breaks the service on purpose, which must be detected.
 """
 
 import random

@@ -1,7 +1,7 @@
-"""Clients that never tire: they send, send again what was not answered, and keep every answer.
+"""Persistent clients: they send rows, repeat requests without a response, and keep every answer.
 
-They repeat rows of their own and of others, contradict them, and bring outcomes late. What they
-were told is all they know: the verdict compares it with the store.
+They repeat their own rows and those of others, contradict them, and send outcomes late. The verdict
+compares the answers they received with the store.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""A PostgreSQL of its own, in a temporary folder, for sieges and for tests."""
+"""A separate PostgreSQL server in a temporary folder, for benchmarks and tests."""
 
 import contextlib
 import os

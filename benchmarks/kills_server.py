@@ -1,6 +1,6 @@
-"""A real ``calibrant serve`` in a process of its own, to be killed; sound, or with a fault.
+"""A real ``calibrant serve`` in a separate process, to be killed; correct, or with a fault.
 
-The process is forked from one that has imported everything: a restart takes no second for that.
+The process is forked from one that has already imported everything, which makes restarts fast.
 """
 
 import multiprocessing

@@ -1,4 +1,4 @@
-"""After the kills: what clients were told, against what the store holds, row by row."""
+"""After the kills: the answers that clients received, compared with the store, row by row."""
 
 from collections import Counter, defaultdict
 
@@ -98,7 +98,7 @@ def check_outcomes(verdict, stream, predictions, stored, clients):
             applied[told.id] += 1
         elif told.answer == "repeated":
             fine = final == told.outcome
-        else:  # two outcomes of one id that come together hold each other up
+        else:  # two outcomes of one id that arrive together hold each other up
             fine = told.answer == "conflict" and (told.is_contested or final == 1 - told.outcome)
         if not fine:
             verdict.find("an answered outcome is lost or wrong", f"{told}, stored {final}")

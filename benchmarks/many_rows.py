@@ -1,7 +1,7 @@
 """A hundred million rows through one fleet: ``python -m benchmarks many_rows``, with ``--help``.
 
-Rows are made and played a chunk at a time, so that memory holds the fleet and one chunk. river's
-predict + learn takes turns with the chunks: other work on the machine slows both alike.
+Rows are generated and processed in chunks, so that memory holds the fleet and one chunk. river's
+predict + learn alternates with the chunks, so that other load on the machine slows both equally.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""Zoom under attack: March, a search for stronger settings, oblivious streams, and the rule before.
+"""Zoom under attack: March, a search for stronger settings, oblivious streams, the earlier rule.
 
-The rule before exists as plain Python only, so its figures are of fewer seeds and rounds.
+The earlier rule exists only in plain Python, so its figures have fewer seeds and rounds.
 """
 
 import math

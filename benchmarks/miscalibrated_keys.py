@@ -1,7 +1,7 @@
-"""Miscalibrated keys: how soon they are named, how often a calibrated one is, and the cost.
+"""Miscalibrated keys: how soon they are listed, how often a calibrated one is, and the cost.
 
-False names and delays are those of keys alone, played many runs at a time in one array; finding
-and cost are of whole fleets.
+False listings and delays are measured for keys alone, many runs at a time in one array; detection
+and cost for whole fleets.
 """
 
 import time

@@ -1,8 +1,9 @@
 """Monitor: false alarms, delays, episodes, real streams, rivals, speed.
 
 ``python -m benchmarks monitor`` takes about an hour. False alarms: runs of 100,000 calibrated
-rounds at `every` = 10^7 and no tolerance, so that at most 1 % may ring. Delays: the median over
-runs, from a change in round 20,000 to the alarm; of 1,000, its standard error is about 2 %.
+rounds at `every` = 10^7 and no tolerance, so that at most 1 % may raise an alarm. Delays: the
+median over runs, from a change in round 20,000 to the alarm; with 1,000 runs, its standard error is
+about 2 %.
 """
 
 import sys

@@ -1,13 +1,14 @@
-"""The monitor where outcomes wait together: false alarms, delays, recovery, real flights, cost.
+"""The monitor with pending outcomes: false alarms, delays, recovery, real flights, cost.
 
 ``python -m benchmarks monitor_late`` takes about seven minutes of one core. Streams of false alarms
 have the seeds [waiting, stream], those of delays [9, waiting, stream], of shifts that last
 [21, stream], of recovery [5, waiting, stream].
 
 False alarms: predictions that are exactly right given what was known when they were made, tolerance
-0, `every` ten times the rounds, so that at most 10 % of the streams may ring. "As outcomes come" is
-the rule that places and multiplies bets in the order of arrival, which holds only where nothing
-waits. The worlds of numbers are the same, for the five questions of NumberMonitor. Delays:
+0, `every` ten times the rounds, so that at most 10 % of the streams may raise an alarm. "As
+outcomes arrive" is the rule that places and multiplies bets in the order of arrival, which is only
+valid if nothing is pending. The worlds of numbers are the same, for the five questions of
+NumberMonitor. Delays:
 predictions made from the change to the alarm, tolerance 0, `every` = 1,000,000.
 """
 
@@ -115,7 +116,7 @@ ENOUGH = {
     "+0.02": 1.0, "+0.05": 0.4, "-0.05": 0.6, "+0.1": 0.2, "-0.1": 0.4, "logit +0.3": 0.6,
     "logit +0.5": 0.3,
 }  # fmt: skip
-#: Rounds that wait: rounds of a stream, and the change in it.
+#: Pending rounds: rounds of a stream, and the change in it.
 LENGTHS = {1: (60_000, 2_000), 10: (60_000, 2_000), 100: (200_000, 4_000), 1_000: (400_000, 20_000)}
 
 

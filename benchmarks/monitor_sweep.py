@@ -1,9 +1,9 @@
-"""What was tried before the tilts, the weights and the ranges of the monitor were fixed.
+"""The comparison by which the tilts, the weights and the ranges of the monitor were chosen.
 
-Whatever they are, false alarms are bounded alike: all that counts is the delay. Runs are played
-side by side in NumPy, 2,000 calibrated rounds before the change. Every tilt that any choice has is
-played once, so that all choices see the same outcomes; bets on the slope are left out, and their
-weight is lost here.
+The bound on false alarms is the same for all choices, so only the delay matters. Runs are computed
+in parallel in NumPy, with 2,000 calibrated rounds before the change. Every tilt of any choice is
+computed once, so that all choices see the same outcomes; bets on the slope, and their weight, are
+left out.
 """
 
 import numpy as np

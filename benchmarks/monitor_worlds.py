@@ -1,4 +1,4 @@
-"""The worlds that monitors are measured in, and the rivals that watch them too."""
+"""The worlds in which monitors are measured, and rival monitors."""
 
 import numpy as np
 from river import drift

@@ -1,8 +1,8 @@
-"""Opponents of quantiles who know the state, and the arena they play in.
+"""Opponents of quantiles who know the state, and the function that runs their games.
 
-An opponent sees the quantiles of a round, and the biases behind them, and says between which two
-levels the outcome falls: in bin b, it is above the first b quantiles and below the rest. The arena
-finds a number that is there, or as near as infinite and equal quantiles allow.
+An opponent sees the quantiles of a round and the biases behind them, and chooses between which two
+levels the outcome falls: in bin b, it is above the first b quantiles and below the rest. The game
+then uses a number in this bin, or as close to it as infinite and equal quantiles allow.
 """
 
 import math

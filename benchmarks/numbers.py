@@ -1,10 +1,10 @@
-"""Quantiles of numbers beside rivals: ``python -m benchmarks numbers FOLDER ...``.
+"""Quantiles of numbers and rivals: ``python -m benchmarks numbers FOLDER ...``.
 
 Each folder holds streams, gzipped CSV files with the columns t, forecast and outcome; without any,
 the bundled one is played. Every rival of `calibrant.recalibrate.rivals.numbers` is run at
-several settings, 20 in all, and ours is divided by the best of them, chosen in hindsight for each
-stream. `numbers.md` holds the last run. ``python -m benchmarks numbers attacks`` lets opponents
-play against it, and `number_attacks.md` holds that.
+several settings, 20 in all, and our loss is divided by that of the best of them, chosen in
+hindsight for each stream. `numbers.md` has the last run. ``python -m benchmarks numbers attacks``
+runs opponents against it; `number_attacks.md` has the results.
 """
 
 import argparse
@@ -75,7 +75,7 @@ def measures(tau, quantiles, forecasts, outcomes):
 
 
 def rows_of(folder, late, say, levels=None):
-    """Return a row a stream: ours beside the best rival in hindsight."""
+    """Return a row per stream: ours beside the best rival in hindsight."""
     tau, rows = NumberRecalibrator(levels).levels, []
     for name, forecasts, outcomes in streams(folder):
         say(f"{name}, {late} late")

@@ -1,4 +1,4 @@
-"""Opponents that see the distribution of a recalibrator, but not what it draws; and its scores.
+"""Opponents that see the distribution of a recalibrator, but not the draw; and its scores.
 
 - contrarian: chooses 1 when the expected prediction is below 1/2, and 0 otherwise.
 - greedy: chooses the outcome that raises the expected Cal2 most.

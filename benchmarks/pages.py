@@ -1,8 +1,8 @@
 """The live pages on three streams of a million rounds each: first paint, and the cost of an update.
 
-First paint is what Chromium's paint timing says, on a connection that is new each time. An update
-is what a page asks for when there is news: its requests one after the other, and the processor time
-that the server takes for them.
+First paint is Chromium's paint timing, with a new connection each time. An update consists of the
+requests that a page makes when there is new data, one after the other; its cost is the processor
+time of the server for them.
 """
 
 import re

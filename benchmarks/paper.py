@@ -1,4 +1,4 @@
-"""The paper's algorithms: what a round costs, and their errors with tuned and printed constants."""
+"""The paper's algorithms: the time of a round, and errors with tuned and printed constants."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What calibrant is timed against: the same jobs without calibrant."""
+"""The same jobs without calibrant, against which it is timed."""
 
 import numpy as np
 from river.linear_model import LogisticRegression

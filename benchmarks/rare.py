@@ -1,4 +1,4 @@
-"""Rare events: whether the mean prediction finds their rate, and ranking by the smooth estimate."""
+"""Rare events: whether the mean prediction matches their rate, and the smooth ranking."""
 
 import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score

@@ -1,4 +1,4 @@
-"""Rates that are claimed of one forecaster, measured: in K, in T and in C, and for who decides."""
+"""The claimed rates of forecasters, measured: in K, in T and in C, and for decision makers."""
 
 import math
 

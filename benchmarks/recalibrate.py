@@ -119,7 +119,7 @@ def real_tables(means):
 
 
 def summary_table(means):
-    """Return the measures of the recalibrator alone, a row a stream, for the docs."""
+    """Return the measures of the recalibrator alone, a row per stream, for the docs."""
     rows = []
     for name, raw in means["raw"].items():
         stream, ours = streams.load(name), means[OURS][name]

@@ -1,9 +1,9 @@
-"""Streams fixed in advance that follow a route through the line: a family to search for the worst.
+"""Streams fixed in advance that follow a route through [0, 1]: a family for the search.
 
 A route is a dictionary of numbers and words:
 
 - passes: how often it crosses from `low` to `high` (angles) and back, at constant speed;
-- reversals, back: so many times it turns round on the way and goes back by that angle;
+- reversals, back: how often it reverses on the way, and by which angle it goes back;
 - ripples, swing, ripple: a wave of that swing on top, a sine or a square: with many ripples, a
   square one is an even dither of two points;
 - level: it stops at the multiples of pi / 2^level, the points of Zoom's own grid (0: it does not);

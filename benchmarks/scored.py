@@ -1,8 +1,8 @@
-"""Synthetic scored streams of many kinds: what the recalibrator's constants were chosen on.
+"""Synthetic scored streams of many kinds, on which the recalibrator's constants were chosen.
 
-A kind says how the scores are spread (their logits x), and how the logit of the outcome's true
-probability follows from x and the round. No real stream is imitated, and the kinds are not
-weighted: each is one kind of right or wrong scores.
+A kind determines the distribution of the scores (their logits x), and how the logit of the
+outcome's true probability depends on x and the round. No real stream is imitated, and the kinds are
+not weighted: each is one kind of right or wrong scores.
 """
 
 from typing import NamedTuple

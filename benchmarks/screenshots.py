@@ -1,7 +1,7 @@
 """Pictures of the live pages for docs/service.md: light, dark, and on a phone.
 
-``python -m benchmarks screenshots`` plays flights to a service as ``make serve`` begins, and writes
-what Chromium shows into docs/figures/.
+``python -m benchmarks screenshots`` sends flights to a service like ``make serve``, and writes
+screenshots of Chromium into docs/figures/.
 """
 
 import io

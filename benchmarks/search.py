@@ -1,9 +1,9 @@
 """Search for opponents: ``python -m benchmarks search [--minutes 5] [--rounds 10000]``.
 
 Three families: routes, which are fixed in advance, and trees, which see the state, against Zoom;
-and policies, which also choose the means, against the safe stage. Half of what is tried is drawn
-at random, the other half changes one of the best so far a little. The worst is played again with
-seeds that had no part in finding it.
+and policies, which also choose the means, against the safe stage. Half of the candidates are
+drawn at random, the others are small mutations of one of the strongest so far. The strongest is
+replayed with seeds that were not used to find it.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """The service under load, client and server on one machine: batches, single rows, and a restart.
 
-Everything is durable: a row is answered after its commit. Beside rows a second there is what the
-server's processor time gives, which other work on the machine disturbs less.
+Everything is durable: a row is answered after its commit. In addition to rows per second, there are
+rows per second of the server's processor time, which depend less on other load on the machine.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Outcomes as production has them: announced late, or not at all, and what to make of silence."""
+"""Outcomes as in production: reported late, or not at all, and the use of silence."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ CONVERSIONS = "Conversions, log loss"
 FLIGHTS = "The flights, by when an outcome is known"
 MADE = "Made flights"
 FRAUDS = "Frauds known after 7 days, other payments after 30"
-CHECK = "How often the check speaks"
+CHECK = "How often the check warns"
 IN_DOCS = {"docs/silence.md": (CONVERSIONS, FLIGHTS, MADE, FRAUDS, CHECK)}
 ROUNDS, SEEDS, W, MEAN = 60_000, 5, 1_500, 300.0
 RUNS = 1_000
@@ -305,6 +305,6 @@ def tables(progress):
     yield table(FRAUDS, ["20,000 payments", "Brier"], fraud_rows(progress))
     yield table(
         CHECK,
-        [f"delays depend on the outcome in the last row only; {RUNS:,} runs", "speaks in"],
+        [f"delays depend on the outcome in the last row only; {RUNS:,} runs", "warns in"],
         null_rows(progress),
     )

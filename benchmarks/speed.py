@@ -1,4 +1,4 @@
-"""Processor time a round, from Python and in the compiled loop, beside peers in the same run."""
+"""Processor time per round, from Python and in the compiled loop, and that of other libraries."""
 
 import statistics
 import subprocess
@@ -122,7 +122,7 @@ print((kilobytes("VmHWM") - before) * 1024 - predictions.nbytes)
 
 
 def extra_memory(outcomes):
-    """Return MB that `run` needs besides its input and its output, in a process of its own."""
+    """Return MB that `run` needs besides its input and its output, in a separate process."""
     if not Path("/proc/self/clear_refs").exists():
         return "not measured"  # only Linux can reset the peak
     with tempfile.TemporaryDirectory() as folder:

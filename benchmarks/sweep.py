@@ -1,4 +1,4 @@
-"""How much faster two workers finish the default sweep than one, as a user sees it."""
+"""How much faster two workers finish the default sweep than one."""
 
 import subprocess
 import sys

@@ -1,11 +1,11 @@
-"""Opponents that are decision trees over what they see: a family to search for the worst.
+"""Opponents that are decision trees: a family for the search.
 
 A tree is a leaf, or a tuple (feature, threshold, tree below, tree above). It sees the distribution
-of this round and all before, not the draw; the leaf it comes to says what it does:
+of this round and the past, but not the draw; the leaf it reaches determines the outcome:
 
 - zero, one: that outcome;
 - expected: outcomes with the mean of the distribution, dithered;
-- sweep: outcomes with a mean that goes to and fro between 0 and 1, `passes` times, dithered;
+- sweep: outcomes with a mean that moves back and forth between 0 and 1, `passes` times, dithered;
 - even: the outcome that brings the slopes of the two ends together;
 - apart: the other one;
 - greedy: the outcome that raises the expected Cal2 more.

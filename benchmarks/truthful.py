@@ -1,10 +1,11 @@
-"""Does a lie pay? The error of forecasters who know the probabilities and say something else.
+"""Does a lie pay? The error of forecasters that know the probabilities and predict something else.
 
-- correct: outcomes are fair coins; who has said too little says a little more than 1/2 until that
-  is made up for, and the other way round. The best step is of the order of T^(-1/3).
-- one number: the probabilities are uniform on [0, 1]; 1/2 is said in every round.
+- correct: outcomes are fair coins; a forecaster whose predictions were too low predicts slightly
+  more than 1/2 until this is compensated, and vice versa. The best step is of the order of
+  T^(-1/3).
+- one number: the probabilities are uniform on [0, 1]; every prediction is 1/2.
 
-Where the error of a lie is a vanishing share of that of the truth, the measure rewards lying.
+If the error of a lie is a vanishing share of that of the truth, the measure rewards lying.
 """
 
 import numpy as np

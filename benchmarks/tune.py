@@ -1,10 +1,10 @@
 """The simulation behind the tuned certificates: ``python -m benchmarks tune``.
 
 Stationary worlds give U(n, 0). In each run the excess of the error over the part that grows is
-followed, err(n) - b log2(n + 1), or err(n)/sqrt(n) for l1, and its maximum over all n is kept. An
-upper confidence bound of its quantile, the largest over the means and lengths, is what level delta
-needs; a line in ln(1/delta) above these is the certificate. Drifting worlds then give
-what the part with C must cover beyond U(n, 0).
+followed, err(n) - b log2(n + 1), or err(n)/sqrt(n) for l1, and its maximum over all n is kept.
+Level delta requires an upper confidence bound of its quantile, the largest over the means and
+lengths; a line in ln(1/delta) above these bounds is the certificate. Drifting worlds then determine
+the part with C, which must cover the excess over U(n, 0).
 """
 
 from __future__ import annotations

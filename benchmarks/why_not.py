@@ -1,10 +1,10 @@
-"""What a team could use instead of a Recalibrator, on scores that are wrong in different ways.
+"""Alternatives to a Recalibrator, on scores that are wrong in different ways.
 
 A map that scikit-learn's CalibratedClassifierCV fits once, maps that are refitted every 500
 rounds, and river's logistic regression on the logit of the score, which is Platt scaling online:
-river has no calibration of its own. All see the same scores and the same outcomes at the same
-time. The map that is fitted once learns from the first 5,000 outcomes; measured is what comes
-after round 6,000, by when it is in use in every world. Made streams are the mean of three seeds.
+river has no calibration of its own. All see the same scores and the same outcomes at the same time.
+The map that is fitted once learns from the first 5,000 outcomes; losses are measured after round
+6,000, when it is in use in every world. Figures for synthetic streams are means of three seeds.
 """
 
 import numpy as np
@@ -125,7 +125,7 @@ def worlds():
 
 
 def run(model, scores, outcomes, late):
-    """Return the predictions when each outcome comes `late` rounds after its prediction."""
+    """Return the predictions when each outcome arrives `late` rounds after its prediction."""
     if not late:
         return model.run(scores, outcomes)
     predictions = np.empty(len(scores))

@@ -1,4 +1,4 @@
-"""Worlds of a given deviation, on which the certificates are measured."""
+"""Worlds with a given deviation, on which the certificates are measured."""
 
 from __future__ import annotations
 

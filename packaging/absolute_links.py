@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make the README's links absolute, in place: PyPI shows it without the files beside it.
+"""Make the links of the README absolute, in place: PyPI shows it without the other files.
 
 The release workflow runs this before it builds; in the repository the links stay relative.
 """

@@ -3,9 +3,9 @@
     python packaging/check_image.py [--kills 1]
 
 Needs root: the image is mounted by buildah and entered with chroot, without a container engine.
-Prints what the image takes over its base, the seconds from start to ready and to stop. `--kills`
-lets clients write while the service is killed and started anew, and compares what they were told
-with the store; that takes what `make setup` installs.
+Prints the size of the image beyond its base, and the seconds until the service is ready and until
+it stops. With `--kills`, clients write while the service is killed and restarted, and their answers
+are compared with the store; this needs what `make setup` installs.
 """
 
 import argparse

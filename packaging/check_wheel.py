@@ -1,11 +1,11 @@
-"""Install a wheel where a user would, with no compiler and no source in sight, and use it.
+"""Install a wheel as a user would, without a compiler and without the source, and use it.
 
     python packaging/check_wheel.py dist/calibrant-*.whl [--python python3.12] [--extra river ...]
     python packaging/check_wheel.py dist/calibrant-*.whl --tests [--numpy 'numpy==2.0.*']
 
-A fresh environment with the core alone, in which the README's example and the command line run;
-then one for each extra, with an example of its own. Prints what each took. `--tests` runs the quick
-part of the tests against the installed package in place of the extras.
+First a fresh environment with the core only, in which the README's example and the command line
+run; then one for each extra, with its own example. Prints the time of each. `--tests` runs the
+quick part of the tests against the installed package instead of the extras.
 """
 
 import argparse

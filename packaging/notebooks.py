@@ -2,9 +2,9 @@
 
     python packaging/notebooks.py            writes them; `make notebooks` does it
 
-Prose becomes Markdown cells, Python examples code cells without their prompts and output, commands
-cells that begin with an exclamation mark. The tutorials are the source: their examples are run by
-the tests, and a test compares the notebooks with what this makes of them.
+Prose becomes Markdown cells, Python examples become code cells without prompts and output, and
+commands become cells that begin with an exclamation mark. The tutorials are the source: their
+examples are run by the tests, and a test compares the notebooks with the output of this script.
 """
 
 import json

@@ -3,10 +3,10 @@
     python packaging/same_bytes.py [--rounds 100000] [--compilers gcc clang] [--flags=-O0] ...
 
 Compiles the kernels' C files that `make setup` left in build/ once for each compiler and each set
-of flags, plays every public class on a made stream with each of them, and compares digests of the
-predictions and of the saved states, line by line. What makes them agree: IEEE arithmetic in the
-order of the source (no fused multiply-add, no fast-math: see meson.build), a generator of integers
-inside the kernels, sums whose order is fixed, and exp, log and their relatives of our own
+of flags, runs every public class on a synthetic stream with each of them, and compares digests of
+the predictions and of the saved states, line by line. They agree because of IEEE arithmetic in the
+order of the source (no fused multiply-add, no fast-math: see meson.build), an integer generator
+inside the kernels, sums in a fixed order, and our own exp, log and related functions
 (_kernels/functions.h), since those of C libraries differ in the last bit.
 """
 

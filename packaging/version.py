@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Print the version of the package, which stands in its __init__.py and nowhere else."""
+"""Print the version of the package, which is defined only in its __init__.py."""
 
 import re
 from pathlib import Path

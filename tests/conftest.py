@@ -1,4 +1,4 @@
-"""How the tests are shared out among processes, which of them are slow, and Ctrl-C in them."""
+"""How the tests are distributed over processes, which of them are slow, and Ctrl-C in them."""
 
 import os
 import signal
@@ -35,7 +35,8 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    # What is about the whole house takes longest, and goes first, so that none waits for it alone.
+    # Tests of the whole package take longest and run first, so that no process waits for them
+    # alone.
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
     for item in items:
         if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):

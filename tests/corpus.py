@@ -1,4 +1,4 @@
-"""Small files as people have them: what is read from each, or the cure that its refusal names."""
+"""Small files as users have them: what is read from each, or the remedy that the error names."""
 
 from __future__ import annotations
 
@@ -166,9 +166,9 @@ BAD = {
     "book.xls": (b"\xd0\xcf\x11\xe0", "save the sheet as CSV"),
     "book.ods": (b"PK\x03\x04", "save the sheet as CSV"),
     "a.zip": (b"PK\x03\x04", "unpack it (unzip)"),
-    "columns.json": ('{"score": [0.5], "y": [1]}', "write one object a line, or one array"),
-    "tall object.json": ('{\n "score": 0.5\n}', "write one object a line, or one array"),
-    "numbers.json": ("[1, 0]", "write one object a line, or one array"),
+    "columns.json": ('{"score": [0.5], "y": [1]}', "write one object per line, or one array"),
+    "tall object.json": ('{\n "score": 0.5\n}', "write one object per line, or one array"),
+    "numbers.json": ("[1, 0]", "write one object per line, or one array"),
     "empty.json": ("[]", "the array is empty"),
     "cut.json": ('[{"score": 0.5', "is not a whole JSON array"),
     "key twice.json": ('[{"y": 1, "y": 0}]', "duplicate key 'y'"),

@@ -1,4 +1,4 @@
-"""What may happen to a run from outside: Ctrl-C, and another thread that changes its input."""
+"""Disturbances of a run: Ctrl-C, and another thread that changes its input."""
 
 import gc
 import signal
@@ -256,7 +256,7 @@ CASES |= {
 
 
 def waiting(cls, given, by=None, **arguments):
-    """Return what was played, with twenty predictions that wait for their outcomes."""
+    """Return what was played, with twenty pending predictions."""
     player = started(cls, given, None if by is None else groups(len(given[-1])), **arguments)
     if cls is EventForecaster:
         for id_ in range(20):

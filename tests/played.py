@@ -1,4 +1,4 @@
-"""Every public class played on one made stream, and the states that releases saved of them.
+"""Every public class run on a synthetic stream, and the states saved by each release.
 
 `python tests/played.py` writes tests/states/VERSION.zip, once for each release.
 """

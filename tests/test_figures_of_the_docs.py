@@ -56,12 +56,12 @@ def test_figures_have_a_background_of_their_own():
         assert first[1] in ("#fefefe", "var(--page)")  # of the one that has colours for the dark
 
 
-def test_the_map_of_the_house_has_every_room():
-    rooms = {path.parent.name for path in (ROOT / "src" / "calibrant").glob("*/__init__.py")}
+def test_the_page_on_the_code_has_every_package():
+    packages = {path.parent.name for path in (ROOT / "src" / "calibrant").glob("*/__init__.py")}
     page, drawing = (
         (ROOT / "docs" / name).read_text() for name in ("house.md", "figures/house.svg")
     )
-    assert len(rooms) > 10
-    assert {room for room in rooms if f"`{room}`" not in page} == set()
+    assert len(packages) > 10
+    assert {name for name in packages if f"`{name}`" not in page} == set()
     titles = " ".join(re.findall(r'class="title"[^>]*>([^<]*)<', drawing))
-    assert {room for room in rooms if room not in titles} == {"testing"}  # no row passes it
+    assert {name for name in packages if name not in titles} == {"testing"}  # no row passes it

@@ -126,7 +126,7 @@ def test_points_are_counted_before_there_is_memory_for_them():
 
 
 def numbers(name):
-    """Return the parts of a saved recalibrator of numbers, with rounds that wait."""
+    """Return the parts of a saved recalibrator of numbers, with pending rounds."""
     return parts_of(next(blob for found, _, blob in number_states() if found == name))
 
 
@@ -232,7 +232,7 @@ def test_slopes_of_many_classes_are_within_reach(at, value, words):
 
 
 def test_an_episode_with_much_that_waits_ends_later_and_can_be_saved():
-    """With D rounds that wait, it ends at 100 D, which may be above what ends it without any."""
+    """With D pending rounds, it ends at 100 D, which may be above what ends it without any."""
     random, count = np.random.default_rng(0), 12_000
     monitor = Monitor(patience=count)
     predicted = 0.4 + 0.2 * random.random(2000)

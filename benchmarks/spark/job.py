@@ -1,4 +1,4 @@
-"""One streaming query on files, one file a batch: what the benchmarks start, kill and start again.
+"""A streaming query on files, one file per batch, which the benchmarks start, kill and restart.
 
 Its arguments: the folder to work in, then ``recalibrate`` or ``count``, the shards, the cores.
 """

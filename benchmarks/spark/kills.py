@@ -1,8 +1,8 @@
-"""Kill the driver with -9 at random moments, start it again, and look at sink and state.
+"""Kill the driver with SIGKILL at random moments, restart it, and check sink and state.
 
-Each time the query is killed while it works, its whole process group with it, Python workers and
-the Java runtime included. In the end every row must have one answer, equal bit for bit to that of a
-local fleet, and the state must be that fleet's.
+Each time the whole process group is killed while the query works, including Python workers and
+the Java runtime. In the end every row must have one answer, equal bit for bit to that of a
+local fleet, and the state must equal that of the fleet.
 """
 
 import argparse
@@ -114,7 +114,7 @@ def check(folder: Path, shards: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--files", type=int, default=60, help="one a batch")
+    parser.add_argument("--files", type=int, default=60, help="one per batch")
     parser.add_argument("--rows", type=int, default=20_000, help="rows a file")
     parser.add_argument("--keys", type=int, default=20_000)
     parser.add_argument("--shards", type=int, default=16)

@@ -1,6 +1,6 @@
-"""Rows a second of a fleet on Spark, beside the same query that only counts rows.
+"""Rows per second of a fleet on Spark, and of the same query if it only counts rows.
 
-What the query says, and its state, are then compared with a local fleet, bit for bit.
+The answers of the query and its state are then compared with a local fleet, bit for bit.
 """
 
 import argparse
@@ -23,7 +23,7 @@ COLUMNS = ["query", "rows/s on the wall", "µs of a core a row", "rows/s that 2 
 
 
 def seconds_of(folder: Path, what: str, shards: int, cores: int) -> list[tuple[float, float]]:
-    """Run one query in a process of its own; return processor and wall seconds of its batches.
+    """Run one query in a separate process; return processor and wall seconds of its batches.
 
     The processor's are counted from the start; the wall's are those of each batch.
     """
@@ -52,7 +52,9 @@ def measure(folder: Path, what: str, shards: int, cores: int) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=int, default=4, help="one a batch; the first is not timed")
+    parser.add_argument(
+        "--files", type=int, default=4, help="one per batch; the first is not timed"
+    )
     parser.add_argument("--rows", type=int, default=500_000, help="rows a file")
     parser.add_argument("--keys", type=int, default=200_000)
     parser.add_argument("--shards", type=int, nargs="+", default=[64])

@@ -22,7 +22,7 @@ MODULES = {
     "calibrant.fleet": "The same for a million keys",
     "calibrant.monitor": "Is it still calibrated",
     "calibrant.decide": "Act or not",
-    "calibrant.rounds": "The life of a round",
+    "calibrant.rounds": "Rounds",
     "calibrant.checks": "Whether the question is right",
     "calibrant.tables": "Rows in and out",
     "calibrant.streams": "Where outcomes come from",

@@ -225,7 +225,7 @@ def as_distributions(values: object, name: str, classes: int | None = None) -> F
             f"{name} must be rows of probabilities, got shape {rows.shape} of dtype {rows.dtype}"
         )
     if classes is not None and rows.shape[1] != classes:
-        raise ValueError(f"{name} must have {classes} columns, one a class, got {rows.shape[1]}")
+        raise ValueError(f"{name} must have {classes} columns, one per class, got {rows.shape[1]}")
     if rows.shape[1] < 2:
         raise ValueError(f"{name} must have two columns or more, got {rows.shape[1]}")
     rows = np.array(rows, dtype=np.float64, order="C")

@@ -40,7 +40,7 @@ def numbered(
 
 def check_groups(by: object, size: int, rows: str, known: Mapping[Id, Any], most: int) -> None:
     """Refuse what does not name the group of each of so many rows, or one group too many."""
-    names = as_listed(by, "by", "a sequence of names, one a round")
+    names = as_listed(by, "by", "a sequence of names, one per round")
     check_same_length("by", len(names), rows, size)
     numbered(names, known, most)
 

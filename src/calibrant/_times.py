@@ -46,7 +46,7 @@ def time_of(time: object, name: str = "at") -> float:
 
 
 def times_of(times: Any, rounds: int, name: str = "at", beside: str = "scores") -> Floats:
-    """Return the times of many rounds, one each; `beside` names what else has one a round."""
+    """Return the times of many rounds, one each; `beside` names what else has one per round."""
     array = times if isinstance(times, np.ndarray) and times.ndim == 1 else None
     if array is not None and array.dtype.kind == "M" and not np.isnat(array).any():
         found = seconds_of(array, name)
@@ -80,7 +80,7 @@ def one_by_one(times: Any, name: str) -> list[float]:
     """Return times of any sort as numbers, or name the first that is none."""
     # `tolist` would make integers of some dates.
     is_dates = getattr(getattr(times, "dtype", None), "kind", None) == "M" and times.shape
-    listed = list(times) if is_dates else as_listed(times, name, "times, one a round")
+    listed = list(times) if is_dates else as_listed(times, name, "times, one per round")
     found = []
     for position, each in enumerate(listed):
         try:

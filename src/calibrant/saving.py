@@ -80,7 +80,7 @@ class Savable:
         raise NotImplementedError
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
-        """Take over what `_save` returned, or raise ValueError."""
+        """Restore what `_save` returned, or raise ValueError."""
         raise NotImplementedError
 
     def to_bytes(self) -> bytes:

@@ -1,4 +1,4 @@
-"""Rows that are wrong are found, honest ones are left in peace, and helpers are what they say."""
+"""The checks find invalid rows and accept valid ones, and their helpers are correct."""
 
 import math
 
@@ -17,7 +17,7 @@ from calibrant.tables import InputError
 
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_stream_is_left_in_peace(name):
-    # Of each check, at most one of 200 honest streams may be flagged, and fewer are
+    # Of each check, at most one of 200 valid streams may be flagged, and fewer are
     # (benchmarks/checks.md). That any of 12 checks flags one of these 8 would have probability
     # 0.4 at that limit; with the rates measured it is below 0.01, and the seeds are fixed.
     for number in range(8):

@@ -1,4 +1,4 @@
-"""Bad input to the command line: one clear line, exit code 2, nothing half written."""
+"""Invalid input to the command line: one clear line, exit code 2, nothing half written."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""How commands end: quietly on closed streams, without traces after a signal."""
+"""How commands end: quietly on closed streams, without partial files after a signal."""
 
 import os
 import shlex

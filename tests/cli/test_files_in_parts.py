@@ -13,7 +13,7 @@ import pytest
 from calibrant import Fleet, Recalibrator
 from calibrant.measures import brier
 from calibrant.tables import chunks
-from calibrant.tables.atomic import kept_alone
+from calibrant.tables.atomic import locked_file
 from cli.files import written
 
 COMMAND = import_module("calibrant.cli.recalibrate")
@@ -153,14 +153,14 @@ def test_a_bad_row_of_a_large_file_is_named_by_its_line(attempt, rows, tmp_path,
 def test_a_state_belongs_to_one_process_at_a_time(attempt, rows, tmp_path):
     state = tmp_path / "state"
     asked = ("recalibrate", written(rows, tmp_path / "in.csv"), *NAMES, "--state", state)
-    with kept_alone(state):
+    with locked_file(state):
         refused = attempt(*asked)
     assert refused.exit_code == 2
     assert "is in use by another process" in refused.stderr.replace("\n", " ")
     assert not state.exists()
     attempt(*asked)
     kept = state.read_bytes()
-    with kept_alone(state):
+    with locked_file(state):
         assert attempt(*asked).exit_code == 2
     assert state.read_bytes() == kept
     assert sorted(each.name for each in tmp_path.iterdir()) == ["in.csv", "state"]

@@ -1,4 +1,4 @@
-"""Bad input to ``calibrant recalibrate --score``: one clear line, exit code 2, nothing written."""
+"""Invalid input to ``calibrant recalibrate --score``: one line, exit code 2, nothing written."""
 
 import builtins
 import gzip

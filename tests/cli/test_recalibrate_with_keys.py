@@ -99,7 +99,7 @@ def test_what_does_not_go_together_is_refused(rows, tmp_path, options, words, at
 
 @pytest.fixture
 def with_a_key_off():
-    """Rows of 12 keys, one of which is off by 0.25; outcomes come up to 30 minutes later."""
+    """Rows of 12 keys, one of which is off by 0.25; outcomes arrive up to 30 minutes later."""
     rng = np.random.default_rng(5)
     shop, score = rng.integers(0, 12, SIZE), rng.uniform(0.2, 0.7, SIZE).round(3)
     at = pd.Timestamp("2026-03-01") + pd.to_timedelta(np.arange(SIZE), unit="min")

@@ -1,6 +1,6 @@
-"""The contract of a round in files and pipes: what is measured, and what goes on in a state.
+"""The contract of a round in files and pipes: what is measured, and what continues in a state.
 
-`tests/rounds` has the rules; the plain book of `naive.rounds` says what must come out here.
+`tests/rounds` has the rules; the plain book of `naive.rounds` gives the expected results.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What rules attain on streams that change, and that what people do does not.
+"""The results of the rules on streams that change, which common practice does not reach.
 
 The probabilities are the true chances, so that only the rule is tested; with recalibrated ones,
 three seeds, ``python -m benchmarks decide`` measures the same; flights are recalibrated here too.

@@ -1,4 +1,4 @@
-"""Bad input: an error that names the argument, the value and what is allowed; nothing changes."""
+"""Invalid input: errors name the argument, the value and what is allowed; nothing changes."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def played():
         (lambda d: d.run([0.5], [1.0, 0.0], at=[300]), "same length"),
         (lambda d: d.run([0.5], [1.0], known=[300]), "known needs at"),
         (lambda d: d.run([0.5] * 2, [1, 0], at=[301, 300]), "run backwards"),
-        (lambda d: d.update(1), "none waits"),
+        (lambda d: d.update(1), "none is pending"),
         (lambda d: d.update(1, id="never"), "unknown"),
         (lambda d: d.update_many([1.5], ids=["a"]), "outcomes must be in"),
         (lambda d: d.precision_bound(alpha=0), "alpha must be"),
@@ -68,7 +68,7 @@ def test_costs_of_each_row():
     rows = np.array([[[0, 2], [1, 1]], [[0, 10], [1, 1]], [[0, 3], [1, 0]]])
     assert decider.decide_many([0.2, 0.2, 0.2], costs=rows).tolist() == [False, True, False]
     assert [decider.decide(0.2, costs=each) for each in rows] == [False, True, False]
-    with pytest.raises(ValueError, match="one matrix a row, got 3 for 2 rows"):
+    with pytest.raises(ValueError, match="one matrix per row, got 3 for 2 rows"):
         decider.decide_many([0.2, 0.2], costs=rows)
 
 

@@ -1,4 +1,4 @@
-"""Saved deciders that a hostile hand changed: refused, or played within cap and floor."""
+"""Forged states of deciders: refused, or within cap and floor."""
 
 from collections import Counter
 
@@ -29,7 +29,7 @@ def saved(arguments):
 
 
 def play(decider):
-    """Answer what waits, decide more rows, and check what is told of them."""
+    """Answer what is pending, decide more rows, and check what is told of them."""
     book = decider._book
     decider.update_many(np.ones(len(book.ids)), ids=book.ids)
     start = max(book.now, decider.rounds, 0.0)

@@ -1,4 +1,4 @@
-"""Each rule beside its slow twin, and what it promises by construction."""
+"""Each rule beside its slow reference, and what it promises by construction."""
 
 import math
 from itertools import pairwise

@@ -15,7 +15,7 @@ from calibrant.experiments import (
     sweep,
 )
 from calibrant.experiments.engines import batches
-from calibrant.experiments.sweeps import count_kept
+from calibrant.experiments.sweeps import count_finished
 from experiments.cases import TASKS, files_of, stop_after
 
 
@@ -23,14 +23,14 @@ def test_damaged_rows_are_run_again(undisturbed, tmp_path):
     """SQLite itself would not notice: the rows are whole, and hold something else."""
     with pytest.raises(KeyboardInterrupt):
         sweep(TASKS, tmp_path, workers=1, advance=stop_after(20))
-    kept = count_kept(tmp_path)
+    kept = count_finished(tmp_path)
     with closing(sqlite3.connect(tmp_path / journal.NAME)) as connection, connection:
         row = connection.execute("SELECT result FROM results WHERE rowid = 3").fetchone()[0]
         at = row.index(b'"cal1": ') + 10
         wrong = row[:at] + bytes([row[at] ^ 1]) + row[at + 1 :]
         for number, damaged in ((3, wrong), (5, b""), (6, row[: len(row) // 2]), (7, 7), (8, "x")):
             connection.execute("UPDATE results SET result = ? WHERE rowid = ?", (damaged, number))
-    assert count_kept(tmp_path) == kept - 5
+    assert count_finished(tmp_path) == kept - 5
     sweep(TASKS, tmp_path, workers=1)
     assert (tmp_path / parquet.NAME).read_bytes() == undisturbed
 
@@ -51,13 +51,13 @@ def test_a_journal_that_is_none_is_refused(tmp_path, damage):
     with pytest.raises(ValueError, match=r"journal\.sqlite: is no journal, or damaged.* remove it"):
         sweep(TASKS, tmp_path, workers=1)
     with pytest.raises(ValueError, match="is no journal, or damaged"):
-        count_kept(tmp_path)
+        count_finished(tmp_path)
 
 
 def test_a_journal_that_was_opened_and_no_more(undisturbed, tmp_path):
     """Killed before the table was made: an empty file."""
     (tmp_path / journal.NAME).touch()
-    assert count_kept(tmp_path) == 0
+    assert count_finished(tmp_path) == 0
     (tmp_path / journal.NAME).touch()
     sweep(TASKS, tmp_path, workers=1)
     assert (tmp_path / parquet.NAME).read_bytes() == undisturbed
@@ -90,12 +90,12 @@ def test_what_is_reported_is_in_the_file(tmp_path):
     def look(progress):
         copy = tmp_path / f"copy{len(reported)}"
         shutil.copytree(tmp_path / "out", copy)
-        assert count_kept(copy) == progress.tasks
+        assert count_finished(copy) == progress.tasks
         reported.append(progress.tasks)
 
     sweep(TASKS, tmp_path / "out", workers=1, advance=look)
     assert reported[-1] == len(TASKS)
-    assert count_kept(tmp_path / "out") == len(TASKS)
+    assert count_finished(tmp_path / "out") == len(TASKS)
 
 
 def test_a_journal_that_outlived_its_results_is_removed(undisturbed, tmp_path):
@@ -120,7 +120,7 @@ def test_stopped_while_the_results_are_written(undisturbed, tmp_path, monkeypatc
         with pytest.raises(KeyboardInterrupt):
             sweep(TASKS, tmp_path, workers=1)
     assert files_of(tmp_path) == [journal.NAME]
-    assert count_kept(tmp_path) == len(TASKS)
+    assert count_finished(tmp_path) == len(TASKS)
     (tmp_path / f".{parquet.NAME}.0123abcd.part").touch()  # what a kill would have left
     monkeypatch.setattr(batches, "run_task", None)  # nothing is left to run
     sweep(TASKS, tmp_path, workers=1)

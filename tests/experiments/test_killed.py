@@ -1,4 +1,4 @@
-"""A real sweep in a process of its own, killed and interrupted at random moments."""
+"""A real sweep in a separate process, killed and interrupted at random moments."""
 
 import os
 import random
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from calibrant.experiments import journal, parquet
-from calibrant.experiments.sweeps import count_kept
+from calibrant.experiments.sweeps import count_finished
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +43,7 @@ def would_be_kept(folder):
         for name in (f"{journal.NAME}-wal", journal.NAME):
             if (folder / name).exists():
                 shutil.copy(folder / name, copy)
-        return count_kept(copy)
+        return count_finished(copy)
 
 
 def wait_for_tasks(process, folder, tasks):
@@ -76,14 +76,14 @@ def test_killed_at_random_moments(undisturbed, tmp_path, workers):
         assert process.returncode == -signal.SIGKILL
         kills += 1
         assert not (tmp_path / parquet.NAME).exists()
-        assert count_kept(tmp_path) > kept
-        kept = count_kept(tmp_path)
+        assert count_finished(tmp_path) > kept
+        kept = count_finished(tmp_path)
     if kills == 4:
         process = start(tmp_path, workers)
         _, stderr = process.communicate()
         assert process.returncode == 0, stderr
         shown = re.search(r"([\d,]+) of 1,200 tasks", stderr)
-        # Where every task was kept, there is nothing to go on with, and nothing to say.
+        # Where every task was kept, there is nothing to continue with, and nothing to say.
         assert (int(shown[1].replace(",", "")) if shown else TASKS) == kept
     assert (tmp_path / parquet.NAME).read_bytes() == undisturbed
     assert [path.name for path in tmp_path.iterdir()] == [parquet.NAME]
@@ -97,7 +97,7 @@ def test_ctrl_c_keeps_what_is_finished(undisturbed, tmp_path, workers):
     stdout, stderr = process.communicate()
     assert process.returncode == 130
     kept = int(re.search(r"([\d,]+) of 1,200 tasks are saved in", stderr)[1].replace(",", ""))
-    assert kept == count_kept(tmp_path) >= 30
+    assert kept == count_finished(tmp_path) >= 30
     assert "the same command continues from there" in stderr
     assert "Traceback" not in stderr
     assert not stdout

@@ -10,7 +10,7 @@ import pytest
 from calibrant.experiments import SweepError, parquet, plan, sweep
 from calibrant.experiments.engines import batches
 from calibrant.experiments.engines import ray as engine
-from calibrant.experiments.sweeps import count_kept
+from calibrant.experiments.sweeps import count_finished
 
 TASKS = plan(["zoom", "swap:intervals=5", "epoch"], ["drift", "chaser"], [300, 1000], seeds=10)
 
@@ -81,9 +81,9 @@ def test_a_task_that_kills_every_worker_fails_and_the_rest_is_kept(
         patch.setattr(engine, "RETRIES", 1)
         with pytest.raises(SweepError, match="tasks failed; the others are kept"):
             sweep(TASKS, tmp_path, engine="ray")
-    kept = count_kept(tmp_path)
+    kept = count_finished(tmp_path)
     assert len(TASKS) // 2 < kept < len(TASKS)
-    # Another engine goes on with what this one has finished.
+    # Another engine continues with what this one has finished.
     sweep(TASKS, tmp_path, engine="local", workers=1)
     assert (tmp_path / parquet.NAME).read_bytes() == undisturbed
 
@@ -94,7 +94,7 @@ def test_an_instance_of_its_own_is_ended(undisturbed, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         sweep(TASKS, tmp_path, engine="ray", workers=1, advance=interrupt)
     assert not ray.is_initialized()
-    kept = count_kept(tmp_path)
+    kept = count_finished(tmp_path)
     assert 0 < kept < len(TASKS)
     sweep(TASKS, tmp_path, engine="local", workers=1)
     assert (tmp_path / parquet.NAME).read_bytes() == undisturbed

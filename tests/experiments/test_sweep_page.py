@@ -372,7 +372,7 @@ def test_results_without_an_error_to_rank_by_are_refused(folder):
 
 def test_a_sweep_that_has_not_finished(tmp_path):
     (tmp_path / "journal.sqlite").touch()
-    with pytest.raises(InputError, match="not there yet; the sweep has not finished"):
+    with pytest.raises(InputError, match="does not exist yet: the sweep has not finished"):
         read_results(tmp_path)
 
 

@@ -25,7 +25,7 @@ from calibrant.experiments import (
     sweep,
 )
 from calibrant.experiments.engines import batches, local
-from calibrant.experiments.sweeps import Pace, count_kept
+from calibrant.experiments.sweeps import Pace, count_finished
 from calibrant.experiments.tasks import Identity, run_task
 from calibrant.tables import Table, frames, write
 from experiments.cases import TASKS, files_of, rows_of, stop_after
@@ -79,7 +79,7 @@ def test_an_interrupted_sweep_continues(undisturbed, tmp_path, workers, monkeypa
     with pytest.raises(KeyboardInterrupt):
         sweep(TASKS, tmp_path, workers=workers, advance=stop_after(20))
     assert files_of(tmp_path) == [journal.NAME]
-    kept = count_kept(tmp_path)
+    kept = count_finished(tmp_path)
     assert 20 <= kept < len(TASKS)
     assert not multiprocessing.active_children()
     ran = watch_tasks(monkeypatch)
@@ -165,7 +165,7 @@ def test_a_failed_task_is_named_and_the_others_are_kept(undisturbed, tmp_path, m
             sweep(TASKS, tmp_path, workers=1)
     assert "2 of 72 tasks failed" in str(caught.value)
     assert "zoom on drift, 200 rounds, seed 1: ZeroDivisionError: no luck" in str(caught.value)
-    assert count_kept(tmp_path) == len(TASKS) - 2
+    assert count_finished(tmp_path) == len(TASKS) - 2
     sweep(TASKS, tmp_path, workers=1)
     assert (tmp_path / parquet.NAME).read_bytes() == undisturbed
 

@@ -1,4 +1,4 @@
-"""Fleets whose keys are calibrated, and share shocks with their own rounds that wait."""
+"""Fleets whose keys are calibrated, and share shocks with their own pending rounds."""
 
 import numpy as np
 

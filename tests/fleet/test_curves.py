@@ -10,7 +10,7 @@ MANY = 256
 
 
 def played(shards=1):
-    """Return a fleet of which most keys have curves, and rows to go on with."""
+    """Return a fleet of which most keys have curves, and rows to continue with."""
     keys, scores, outcomes, _ = bent(30, 400, seed=1)
     fleet = Fleet(9, "logit", shards=shards)
     fleet.run(keys[:9000], scores[:9000], outcomes[:9000])

@@ -135,7 +135,7 @@ def test_run_is_predict_and_update_row_by_row(span, timed, shards):
 
 @pytest.mark.parametrize("shards", [1, 3])
 def test_outcomes_come_in_the_order_of_their_times(shards):
-    """One time a row: whatever the order of the rows, and as one call a time."""
+    """One time per row: whatever the order of the rows, and as one call a time."""
     keys, ids = [f"key {row}" for row in range(8)], list(range(8))
     fleets = [Fleet(shards=shards, silence=0, after=10) for _ in range(3)]
     for fleet in fleets:

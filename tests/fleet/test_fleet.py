@@ -1,4 +1,4 @@
-"""The fleet's contract: rows one by one, batches, late outcomes, bad input."""
+"""The fleet's contract: rows one by one, batches, late outcomes, invalid input."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,7 @@
 """Any calls in any order: a fleet that is saved, opened, split and merged in between is the same.
 
-Two fleets get the same calls. One is left alone; the other is now and then written and read again,
-or taken apart and put together. Beside them, a plain model counts what waits under which id.
+Two fleets get the same calls. One of them is sometimes saved and loaded, or split and merged. A
+plain model tracks which ids are pending.
 """
 
 import tempfile

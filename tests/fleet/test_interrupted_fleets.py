@@ -1,4 +1,4 @@
-"""What is interrupted, or forked meanwhile, leaves a fleet whole."""
+"""Interrupts and forks leave a fleet in a consistent state."""
 
 import faulthandler
 import os

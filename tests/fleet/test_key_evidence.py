@@ -73,7 +73,7 @@ def test_keys_whose_outcomes_wait_are_their_twin(settings):
     fleet, twins = Fleet(monitor=settings), [NaiveKeys(**settings) for _ in range(2)]
     waiting, numbers = {}, {}
     for row in range(1200):
-        # Four keys that wait longer and longer, and one whose outcomes come at once.
+        # Four keys that wait longer and longer, and one whose outcomes arrive at once.
         key, score = int(random.integers(5)), random.choice([0.05, 0.3, 0.9])
         numbers.setdefault(key, len(numbers))
         predicted = score, fleet.expected([key], [score])[0]

@@ -160,9 +160,9 @@ def test_texts_in_many_dresses(keys):
         (pa.array([1, None]), "missing one at position 1"),
         (pd.Series(["a", None]), "position 1"),
         (np.ma.array([1, 2], mask=[False, True]), "position 1"),
-        ("abc", "one a row"),
-        (7, "one a row"),
-        ({1, 2}, "one a row"),
+        ("abc", "one per row"),
+        (7, "one per row"),
+        ({1, 2}, "one per row"),
         (np.zeros((2, 2), dtype=int), "one-dimensional"),
     ],
 )

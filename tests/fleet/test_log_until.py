@@ -21,7 +21,7 @@ HOLDS = ({"hold": 20}, {"hold": 80})
 
 
 def frame(size: int, seed: int = 0) -> pd.DataFrame:
-    """Many rows at the same time; outcomes come after up to 60 ticks, some never do."""
+    """Many rows at the same time; outcomes arrive after up to 60 ticks, some never do."""
     rng = np.random.default_rng(seed)
     t = np.sort(rng.integers(0, size // 2, size)).astype(float)
     s = rng.random(size)
@@ -50,7 +50,7 @@ def by_hand(
 ) -> tuple[list[float], list[tuple[float, float]]]:
     """Each row is predicted after what was heard before its time, by definition.
 
-    Returns the predictions, and the rows whose outcomes come later than the last row.
+    Returns the predictions, and the rows whose outcomes arrive later than the last row.
     """
     predicted, news = [], []
     for number, row in enumerate(rows.itertuples()):
@@ -207,7 +207,7 @@ def test_a_log_may_stop_anywhere_and_go_on_from_what_was_saved(span, named):
 
 
 def test_rows_are_judged_by_what_was_learned_of_them():
-    """At their deadlines: also where silence was learned, and an outcome came later."""
+    """At their deadlines: also where silence was learned, and an outcome arrived later."""
     rows = frame(500, seed=4)
     log = Log(Fleet(silence=1, after=40, capacity=1_000), **COLUMNS, **CLOCKS)
     judged = [log.play(read(rows.iloc[own])).judged for own in np.split(np.arange(500), [90, 400])]

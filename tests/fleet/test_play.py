@@ -10,7 +10,7 @@ NAN = float("nan")
 
 
 def log_of(rounds, keys, seed, late):
-    """Return the columns of a log in which outcomes come `late` rows after their predictions."""
+    """Return the columns of a log in which outcomes arrive `late` rows after their predictions."""
     random = np.random.default_rng(seed)
     key, score, outcome = keyed(rounds, keys, seed)
     made = np.arange(rounds, dtype=float)

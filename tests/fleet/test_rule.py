@@ -1,4 +1,4 @@
-"""The rule of a key against its slow twin, bit for bit."""
+"""The rule of a key against its slow reference, bit for bit."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is saved, split, merged or opened goes on bit for bit."""
+"""What is saved, split, merged or opened continues bit for bit."""
 
 import pickle
 import subprocess
@@ -15,7 +15,7 @@ from fleet.worlds import keyed
 
 
 def played(shards=1, rounds=3000, names=False):
-    """Return a fleet with a past, some predictions that wait, and rows to go on with."""
+    """Return a fleet with a past, some pending predictions, and rows to continue with."""
     keys, scores, outcomes = keyed(2 * rounds, 60, seed=rounds)
     parents = keys % 7
     keys = np.array([f"key {key}" for key in keys]) if names else keys

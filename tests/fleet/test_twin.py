@@ -1,4 +1,4 @@
-"""A fleet against its slow twin: what it says before the grid, and what it predicts.
+"""A fleet against its slow reference: what it says before the grid, and what it predicts.
 
 The rule of a key is compared bit for bit in `test_rule.py`; the mixture of the whole solves small
 systems in another order here, so the estimates agree to rounding.
@@ -13,7 +13,7 @@ from naive.fleet import NaiveFleet
 
 
 def play_both(fleet, twin, rows, late, parents=None):
-    """Play rows whose outcomes come up to `late` rows late, and compare every one."""
+    """Play rows whose outcomes arrive up to `late` rows late, and compare every one."""
     keys, scores, outcomes = rows
     random = np.random.default_rng(0)
     due = np.arange(len(keys)) + (random.integers(0, late, len(keys)) if late else 0)

@@ -1,4 +1,4 @@
-"""Made streams with keys: what a score means differs from key to key."""
+"""Synthetic streams with keys: the meaning of a score differs from key to key."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Streams and partitions on which forecasters meet their slow twins."""
+"""Streams and partitions on which forecasters meet their slow references."""
 
 import math
 

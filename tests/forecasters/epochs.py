@@ -1,4 +1,4 @@
-"""What the tests of Refined and of Restarting share: a forecaster run beside its slow twin."""
+"""What the tests of Refined and of Restarting share: a forecaster run beside its slow reference."""
 
 import numpy as np
 

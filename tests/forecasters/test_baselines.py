@@ -1,4 +1,4 @@
-"""Epoch, running mean and Foster-Hart against their slow twins, and what is proved of them."""
+"""Epoch, running mean and Foster-Hart against their slow references, and what is proved of them."""
 
 import numpy as np
 import pytest

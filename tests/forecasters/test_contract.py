@@ -20,7 +20,7 @@ from forecasters.table import FORECASTERS, IDS
 pytestmark = pytest.mark.long
 
 every_forecaster = pytest.mark.parametrize(("cls", "arguments"), FORECASTERS, ids=IDS)
-#: One row a class: its lock does not hang on its arguments.
+#: One row per class: its lock does not depend on its arguments.
 every_class = pytest.mark.parametrize(
     ("cls", "arguments"), {cls: (cls, arguments) for cls, arguments in FORECASTERS}.values()
 )

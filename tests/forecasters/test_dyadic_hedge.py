@@ -1,4 +1,4 @@
-"""What docs/dyadic-hedge.md proves, on real paths of the slow twin; and a broken rule."""
+"""What docs/dyadic-hedge.md proves, on real paths of the slow reference; and a broken rule."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""EventForecaster: against its slow twin, its times, how sharp and how calibrated it is."""
+"""EventForecaster: against its slow reference, its times, how sharp and how calibrated it is."""
 
 import math
 import sys

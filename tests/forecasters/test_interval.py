@@ -1,4 +1,4 @@
-"""Interval against its slow twin, and what the paper proves of it."""
+"""Interval against its slow reference, and what the paper proves of it."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Refined against its slow twin, its error, and how small it is."""
+"""Refined against its slow reference, its error, and how small it is."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Restarting against its slow twin, its history, and how small its error is."""
+"""Restarting against its slow reference, its history, and how small its error is."""
 
 import math
 from itertools import pairwise

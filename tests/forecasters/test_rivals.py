@@ -1,4 +1,4 @@
-"""The rivals against their slow twins, and what is proved of them."""
+"""The rivals against their slow references, and what is proved of them."""
 
 import math
 
@@ -32,7 +32,7 @@ ADVERSARIES = {"greedy": lambda: Greedy("l1"), "contrarian": Contrarian}
 every_adversary = pytest.mark.parametrize("adversary", ADVERSARIES.values(), ids=ADVERSARIES)
 
 
-# -- the slow twins --------------------------------------------------------------------------------
+# -- the slow references ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("window", [1, 2, 7, 50, 400])

@@ -1,4 +1,4 @@
-"""Swap against its slow twin, and what is proved of its learners and its rounding."""
+"""Swap against its slow reference, and what is proved of its learners and its rounding."""
 
 import math
 

@@ -61,7 +61,7 @@ def test_late_outcomes_meet_what_was_expected_at_their_prediction(ahead, batches
             if batches:
                 for each in (plain, watched):
                     assert (each.update_many(y[came], ids=came) == "applied").all()
-                came.sort()  # outcomes that come together are learned in the order of rounds
+                came.sort()  # outcomes that arrive together are learned in the order of rounds
             for each in came:
                 if not batches:
                     plain.update(y[each], id=each)

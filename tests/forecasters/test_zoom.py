@@ -1,4 +1,4 @@
-"""Zoom: against its slow twin bit for bit, what holds by construction, and how well it does."""
+"""Zoom: against its slow reference, what holds by construction, and how well it does."""
 
 import numpy as np
 import pytest

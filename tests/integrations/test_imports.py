@@ -1,4 +1,4 @@
-"""Neither library is imported before it is asked for, and each absence is told apart."""
+"""Neither library is imported before it is needed, and there is an error for each missing one."""
 
 import subprocess
 import sys

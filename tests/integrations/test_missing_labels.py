@@ -104,11 +104,11 @@ def test_an_id_that_does_not_wait_is_refused_and_the_model_learns_nothing():
         model.open_one(x, id=name)
     before = model.predict_raw_one(x)
     for name in ("first", "nobody"):
-        with pytest.raises(ValueError, match=f"id '{name}' does not wait"):
+        with pytest.raises(ValueError, match=f"no prediction with id '{name}' is pending"):
             model.learn_one(x, True, id=name)
     with pytest.raises(ValueError, match="id 'third' was predicted already"):
         model.open_one(x, id="third")
     assert model.predict_raw_one(x) == before
     model.learn_one(x, True, id="third")
-    with pytest.raises(ValueError, match="it had its label"):
+    with pytest.raises(ValueError, match="it has its label"):
         model.learn_one(x, True, id="third")

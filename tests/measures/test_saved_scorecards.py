@@ -1,4 +1,4 @@
-"""Scorecards copied, pickled and saved: they go on exactly, and share nothing."""
+"""Scorecards copied, pickled and saved: they continue exactly, and share nothing."""
 
 import copy
 import pickle

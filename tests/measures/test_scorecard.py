@@ -151,7 +151,7 @@ def state_of(card):
         (([0.5, 0.5], [1]), "same length, got 2 and 1"),
         (([0.5, 0.5], [1, 0], ["a"]), "labels and predictions .* got 1 and 2"),
         (([0.5, 0.5], [1, 0], ["a", ["b"]]), "labels must be hashable, got .* at position 1"),
-        (([0.5, 0.5], [1, 0], "ab"), "labels must be one label a round"),
+        (([0.5, 0.5], [1, 0], "ab"), "labels must be one label per round"),
         (([0.5, "x"], [1, 0]), "predictions must be numbers .* 'x' .* at position 1"),
     ],
 )

@@ -55,7 +55,7 @@ LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 
 
 def number_storms(random, n, wait, length, size=0.6):
-    """The weather when an outcome comes moves it; the quantiles know that of their own time."""
+    """The weather when an outcome arrives moves it; the quantiles know that of their own time."""
     weather, kept = weather_of(random, n, wait, length)
     x = random.standard_normal(n)
     spread = np.sqrt(1 + size**2 * (1 - kept**2))
@@ -85,7 +85,7 @@ def only_large(random, n, wait):
 
 
 def shifted(random, n, wait, size, change):
-    """Outcomes come late, and from a round on predictions are too low by so much."""
+    """Outcomes arrive late, and from a round on predictions are too low by so much."""
     p, y, known = storms(random, n, wait, wait, 0.0)
     return np.where(np.arange(n) >= change, np.clip(p - size, 0.001, 0.999), p), y, known
 

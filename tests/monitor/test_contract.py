@@ -1,4 +1,4 @@
-"""What a monitor promises besides its guarantee: bad input, saving, times, groups."""
+"""What a monitor promises besides its guarantee: invalid input, saving, times, groups."""
 
 import copy
 import pickle

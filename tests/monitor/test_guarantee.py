@@ -1,7 +1,8 @@
-"""How often a monitor rings falsely, where that is bounded, and that it rings where it should.
+"""The frequency of false alarms, which is bounded, and that a monitor detects what it should.
 
-A monitor with `every` = A rings in n rounds with chance at most n / A = BOUND. Of RUNS runs, more
-than BOUND RUNS + 4 standard deviations ring with chance below 4e-5 (a normal tail).
+A monitor with `every` = A raises an alarm in n rounds with probability at most n / A = BOUND. The
+probability of more than BOUND RUNS + 4 standard deviations among RUNS runs is below 4e-5 (normal
+tail).
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
-"""How often a monitor rings falsely where outcomes wait together, and what is found there.
+"""The frequency of false alarms with pending outcomes, and what is detected then.
 
-Predictions are exactly right given what was known when they were made. A monitor with `every` =
-10 n rings in n rounds with chance at most BOUND = 0.1; of RUNS runs more than MOST ring with chance
-below 4e-5 (a normal tail). The broken twin is the rule that multiplies bets in the order in which
-outcomes come: a shock that many rounds share looks to it like as many pieces of evidence.
+Predictions are exactly right given what was known when they were made. A monitor with `every` = 10
+n raises an alarm in n rounds with probability at most BOUND = 0.1; that of more than MOST alarms in
+RUNS runs is below 4e-5 (normal tail). The broken twin is the rule that multiplies bets in the order
+of arrival: it counts a shock shared by many rounds as so many pieces of evidence.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def rings(p, y, known):
 
 
 def broken_rings(p, y, known):
-    """Bets are placed, and multiplied, when outcomes come."""
+    """Bets are placed, and multiplied, when outcomes arrive."""
     order = np.argsort(known, kind="stable")
     order = order[~np.isnan(known[order])]
     return bool(Monitor(10 * len(p), tolerance=0.0).run(p[order], y[order]))
@@ -148,7 +148,7 @@ def test_patience_bounds_what_waits():
     for t in range(200):
         monitor.expect(t, 0.3)
     assert monitor.pending == 50
-    with pytest.raises(ValueError, match="no prediction with id 0 waits"):
+    with pytest.raises(ValueError, match="no prediction with id 0 is pending"):
         monitor.settle(0, 1)
     monitor.settle(199, 1)
     assert monitor.pending == 49

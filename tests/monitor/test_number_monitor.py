@@ -1,4 +1,4 @@
-"""The monitor for numbers: it is silent while quantiles hold, and says what is wrong when not."""
+"""The monitor for numbers: no alarms while quantiles are calibrated, and correct ones otherwise."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The monitor against its slow twin, bit for bit."""
+"""The monitor against its slow reference, bit for bit."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Outcomes that waited together, learned as one batch: in plain Python, from the description."""
+"""Outcomes that were pending together, learned as one batch: plain Python, from the description."""
 
 import math
 

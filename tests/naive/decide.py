@@ -1,4 +1,4 @@
-"""Decisions, slow and obvious: lists of all that was, looked through anew for every row."""
+"""Decisions, slow and obvious: lists of the whole past, searched again for every row."""
 
 import math
 

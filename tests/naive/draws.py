@@ -10,7 +10,7 @@ def scramble(x):
 
 
 class Draws:
-    """One uniform number a round; `skip` passes a round that needs none."""
+    """One uniform number per round; `skip` passes a round that needs none."""
 
     def __init__(self, seed):
         self.state = scramble(seed)

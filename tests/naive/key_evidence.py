@@ -103,7 +103,7 @@ class NaiveKeys:
             own.is_named = False
 
     def update(self, key, p, y):
-        """Take a round whose outcome comes before the next prediction."""
+        """Take a round whose outcome arrives before the next prediction."""
         self.predict(key, p, "now")
         self.settle(key, p, "now", y)
 

@@ -1,4 +1,4 @@
-"""An index of keys as a dict, and XXH64 from its specification, one step a line."""
+"""An index of keys as a dict, and XXH64 from its specification, one step per line."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The monitor, slowly: written from its definition, one dictionary of bets a cell.
 
-While each outcome comes before the next prediction, bets are kept in single precision, as in the
+While each outcome arrives before the next prediction, bets are kept in single precision, as in the
 definition; all else is in double. From the moment at which a second round waits, bets are pots of
 cash in double, and every round that waits keeps its stakes.
 """
@@ -119,7 +119,7 @@ class Monitor:
         t = t + 11.0
         return elementary.log(10.0) / (t * elementary.log(t) * elementary.log(t))
 
-    # -- a round whose outcome comes next ---------------------------------------------------------
+    # -- a round whose outcome arrives next ------------------------------------------------------
 
     def update(self, p, y, by=None, fresh=False):
         """Play a round; return the last event, "alarm", "end" or None."""
@@ -245,7 +245,7 @@ class Monitor:
             bets = zip(slopes, self.slopes, strict=True)
             self.change_slopes([each * (M + single(add)) for each, M in bets])
 
-    # -- rounds that wait -------------------------------------------------------------------------
+    # -- pending rounds -------------------------------------------------------------------------
 
     def pot(self, name):
         return self.pots.setdefault(name, Pot(4 if name == "slopes" else 8))
@@ -337,7 +337,7 @@ class Monitor:
         return None
 
     def settle(self, key, y):
-        """Take the outcome of a round that waits."""
+        """Take the outcome of a pending round."""
         if self.lone and self.lone["key"] == key:
             lone, self.lone = self.lone, None
             if lone.get("void"):
@@ -603,7 +603,7 @@ class Monitor:
         return self.sketched == 512
 
     def follow_predictions(self):
-        """Cut the ranges anew: what is known of the old ones, and what was staked, is given up."""
+        """Cut the ranges anew: what is known of the old ones, and what was staked, is dropped."""
         before = list(self.edges)
         self.cut()
         if self.edges == before:

@@ -1,4 +1,4 @@
-"""What silence says, in plain Python: every prediction is kept, and counted anew at each fit."""
+"""The model of silence in plain Python: every prediction is kept, and counted again at each fit."""
 
 import math
 from collections import defaultdict

@@ -251,7 +251,7 @@ class NaiveRecalibrator:
             learn_batch(self, [row for row in rows if row[0].batch == batch])
 
     def learn_rows(self, rows):
-        """Learn outcomes that came together, of rounds that did not wait together."""
+        """Learn outcomes that arrived together, of rounds that did not wait together."""
         if not rows:
             return
         rows = sorted(rows, key=lambda row: (row[0].batch, scramble(row[0].number + 1)))
@@ -266,7 +266,7 @@ class NaiveRecalibrator:
         return self.predictions - predicted.number - 1
 
     def lag_after(self, rows):
-        """Return how late the last outcomes came on average, those of some rounds included."""
+        """Return how late the last outcomes arrived on average, those of some rounds included."""
         late, lag = sum(self.lateness(predicted) for predicted in rows) / len(rows), self.lag
         for _ in rows:
             lag += 0.01 * (late - lag)
@@ -278,7 +278,7 @@ class NaiveRecalibrator:
         self.weigh([(predicted, outcome)])
 
     def weigh(self, rows):
-        """Weigh the experts by outcomes that came together."""
+        """Weigh the experts by outcomes that arrived together."""
         self.lag = self.lag_after([predicted for predicted, _ in rows])
         self.weigh_levels(rows, 1 / min(1 + self.lag / 2, 64))
         means, outcomes = zip(
@@ -321,7 +321,7 @@ class NaiveRecalibrator:
 
 
 def weighed(weights, priors, most, predicted, means, outcomes, heavy, power):
-    """Return weights after outcomes that came together; `most` or less of them returns each time.
+    """Return weights after outcomes that arrived together; `most` or less returns each time.
 
     `predicted` is what each expert predicted of each outcome, which is as `heavy` as that.
     """

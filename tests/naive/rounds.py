@@ -1,16 +1,16 @@
-"""The life of a round: a plain book of predictions, outcomes and deadlines beside a rule.
+"""A plain book of predictions, outcomes and deadlines, for any rule.
 
-What is predicted and what is learned from an outcome is the rule's business. Which prediction an id
-stands for, what becomes of an outcome, when it is learned and beside which others is decided here,
-from lists that are searched from one end to the other.
+The rule predicts and learns. The book determines which prediction an id stands for, the answer to
+an outcome, when it is learned and together with which others, from lists that are searched from one
+end to the other.
 
 A rule has
 
-- ``begin(rows)``, which predicts rows as things stand now and returns a token for each, with its
+- ``begin(rows)``, which predicts rows from the current state and returns a token for each, with its
   `prediction`, its `expected` prediction and its `raw` score;
 - ``learn(tokens, outcomes)``, which learns outcomes in one step and in this order;
-- ``drop(tokens)``: these were given up, and teach nothing;
-- ``weigh(token, weight)``: how much its outcome will teach, where most teach 1;
+- ``drop(tokens)``: these expired, and nothing is learned from them;
+- ``weigh(token, weight)``: the weight of its outcome, 1 by default;
 - for its model of silence, ``wait(token, made, due)``, ``observed(token, outcome, now)``,
   ``mature(token)`` and ``refit(now)``; a rule without one does nothing there.
 """
@@ -29,7 +29,7 @@ REFUSED = ("conflict", "unknown", "expired")
 
 @dataclass(eq=False)
 class Round:
-    """A prediction, from when it is made until its outcome is learned, or it is given up."""
+    """A prediction, from when it is made until its outcome is learned, or it is dropped."""
 
     id: object
     number: int
@@ -181,7 +181,7 @@ class Book:
         return made, [each + wait for each, wait in zip(made, waits, strict=True)]
 
     def predict(self, rows, ids, at=None, due=None):
-        """Predict rows that come together; `at` and `due` give a time for each, if any.
+        """Predict rows that arrive together; `at` and `due` give a time for each, if any.
 
         An id of None is that of a table's row, which waits until its deadline.
         """
@@ -262,7 +262,7 @@ class Book:
     def observe(self, given, at=None, weights=None):
         """Take in rows of (id, outcome); return what becomes of each.
 
-        `at` is when they came, or a list of times, one a row: rows are then taken in by time, and
+        `at` is when they came, or a list of times, one per row: rows are then taken in by time, and
         those of one time together.
         """
         if not isinstance(at, list):

@@ -1,4 +1,4 @@
-"""The rules beside the plain book: bare kernels, one step after the other."""
+"""The rules for the plain book: bare kernels, one step after the other."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The rule that Zoom had before, with costs as weights: kept for the opponent who defeats it."""
+"""The earlier rule of Zoom, with costs as weights: kept for the opponent that defeats it."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Outcomes that come together: against the slow twin, and what a file's order must not cost."""
+"""Outcomes that arrive together: against the slow reference, and in any order of a file."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from recalibrate.cases import random_case
 
 @pytest.mark.parametrize("number", range(6))
 def test_agrees_with_its_twin(number):
-    """Batches of both kinds, of sizes of their own; outcomes come in files sorted by outcome."""
+    """Batches of both kinds, of sizes of their own; outcomes arrive in files sorted by outcome."""
     kind, scores, outcomes = random_case(number, 300)
     random = np.random.default_rng(number)
     kernel, twin = Recalibrator(kind, seed=number), NaiveRecalibrator(kind, seed=number)
@@ -274,8 +274,8 @@ def test_a_batch_names_the_id_that_is_taken():
     before = recalibrator.to_bytes()
     for ids, message in {
         ("x", "y", "x"): r"^id 'x' comes at positions 0 and 2$",
-        ("x", "a", "y"): r"^id 'a' was predicted already and waits for its outcome \(position 1\)$",
-        ("x", "y", 7): r"^id 7 was predicted already and had its outcome \(position 2\)$",
+        ("x", "a", "y"): r"^id 'a' was predicted already and is still pending \(position 1\)$",
+        ("x", "y", 7): r"^id 7 was predicted already and has its outcome \(position 2\)$",
         ("x", 1.5, "y"): r"got 1.5 \(float\) at position 1$",
     }.items():
         for by in (None, [None, "g", None]):
@@ -299,7 +299,7 @@ def test_more_at_once_than_may_wait():
 
 
 def in_files(scores, outcomes, order, size=2_000):
-    """Return the log loss when rows come in files, each in an order of its own."""
+    """Return the log loss when rows arrive in files, each in an order of its own."""
     recalibrator, predicted = Recalibrator(seed=1), np.empty(len(scores))
     for start in range(0, len(scores), size):
         rows = np.arange(start, start + size)
@@ -355,7 +355,7 @@ def test_a_file_is_whole_or_not_there(cls, tmp_path):
 def test_a_function_must_score_rows():
     with pytest.raises(ValueError, match="function must be a callable"):
         calibrated(0.5)
-    with pytest.raises(ValueError, match="one score a row"):
+    with pytest.raises(ValueError, match="one score per row"):
         calibrated(lambda _: np.ones((2, 2)))(None)
 
 

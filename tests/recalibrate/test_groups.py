@@ -1,4 +1,4 @@
-"""Groups: against their slow twin, run against steps, what they cost and what they gain."""
+"""Groups: against their slow reference, run against steps, what they cost and what they gain."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def names_for(rounds, seed, names=NAMES):
 @pytest.mark.parametrize("names", [NAMES, MANY])
 @pytest.mark.parametrize("number", range(3))
 def test_agrees_with_its_twin(number, names, earned, monkeypatch):
-    """On every other stream, outcomes come up to five rounds late, in an order of their own."""
+    """On every other stream, outcomes arrive up to five rounds late, in an order of their own."""
     monkeypatch.setattr(groups, "EARNED", earned)
     kind, scores, outcomes = random_case(number, 500)
     # One half is a point of the first grid: which gap it is in would be a matter of rounding.

@@ -1,4 +1,4 @@
-"""Ctrl-C, threads that change the input, and forks: what was begun is whole or was not begun."""
+"""Ctrl-C, threads that change the input, and forks: a call has its full effect or none."""
 
 import subprocess
 import sys

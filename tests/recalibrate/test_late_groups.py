@@ -1,4 +1,4 @@
-"""Groups whose outcomes come late."""
+"""Groups whose outcomes arrive late."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Outcomes that come late: what that costs. `tests/rounds` has what becomes of each of them."""
+"""Outcomes that arrive late: what that costs. `tests/rounds` has what becomes of each of them."""
 
 import numpy as np
 

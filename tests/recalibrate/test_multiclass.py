@@ -1,4 +1,4 @@
-"""Several classes: against slow twins, run against steps, bad input, how well it does."""
+"""Several classes: against slow references, run against steps, invalid input, how well it does."""
 
 import copy
 import pickle
@@ -348,14 +348,14 @@ def test_names():
     ("row", "message"),
     [
         ([0.5, 0.4, 0.0], "sum to one in each row, got 0.9"),
-        ([0.5, 0.5], "must have 3 columns, one a class, got 2"),
+        ([0.5, 0.5], "must have 3 columns, one per class, got 2"),
         ([1.5, -0.5, 0.0], r"in \[0, 1\]"),
         ([0.5, 0.5, float("nan")], r"in \[0, 1\], got \[0.5, 0.5, nan\]"),
         ([0.0, 0.0, 0.0], "sum to one in each row, got 0"),
         (np.array([1.5, -0.5, 0.0]), r"in \[0, 1\]"),
         (np.array([0.5, np.nan, 0.5]), r"in \[0, 1\]"),
         (np.zeros(3), "sum to one in each row, got 0"),
-        (np.array([0.25, 0.25, 0.25, 0.25]), "must have 3 columns, one a class, got 4"),
+        (np.array([0.25, 0.25, 0.25, 0.25]), "must have 3 columns, one per class, got 4"),
         (0.5, "one row of 3"),
         ("abc", "one row of 3"),
         (None, "one row of 3"),

@@ -54,7 +54,7 @@ def play(kernel, data, silence=0, reload=None, drop=()):
 
 
 def restored(kernel, waiting):
-    """Return a kernel and the predictions that wait in it, saved and loaded."""
+    """Return a kernel and the pending predictions in it, saved and loaded."""
     again = PendingKernel(kernel.silence)
     load_pending(again, save_pending(kernel), now=1e18, rounds=ROUNDS)
     awaited = load_awaited(again, *save_awaited(list(waiting.values())))

@@ -1,4 +1,4 @@
-"""The recalibrator: against its slow twin, run against steps, what is proved, how well it does."""
+"""The recalibrator: against its slow reference, run against steps, proofs, and how well it does."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ SCORED = ["covid_rise", "mlb538", "nba538", "nba_elo", "nfl_elo", "nycflights", 
 
 @pytest.mark.parametrize("number", range(30))
 def test_agrees_with_its_twin(number):
-    """On every other stream, outcomes come up to five rounds late, in an order of their own."""
+    """On every other stream, outcomes arrive up to five rounds late, in an order of their own."""
     kind, scores, outcomes = random_case(number, 500)
     kernel, twin = Recalibrator(kind, seed=number), NaiveRecalibrator(kind, seed=number)
     delays = np.random.default_rng(number).integers(0, 6, 500) * (number % 2)
@@ -154,7 +154,7 @@ def test_a_contrary_opponent(name):
     assert cal2(predictions, outcomes) <= 60
 
 
-# When the bias turns faster than outcomes come, what they say of it is out of date. Three seeds
+# When the bias turns faster than outcomes arrive, what they say of it is out of date. Three seeds
 # gave 0.0033 above the raw scores at most; weights that do not heed the delay, 0.0157 at least.
 def test_a_bias_that_turns_before_the_outcomes_come():
     random = np.random.default_rng(6)

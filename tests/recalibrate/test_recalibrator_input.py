@@ -1,4 +1,4 @@
-"""Bad input: a ValueError that says what is allowed, and nothing half-changed."""
+"""Invalid input: a ValueError that says what is allowed, and no partial change."""
 
 import numpy as np
 import pytest

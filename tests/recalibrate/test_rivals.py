@@ -1,4 +1,4 @@
-"""The recalibration rivals against their slow twins, and one thing that each is known for."""
+"""The recalibration rivals against their slow references, and one thing that each is known for."""
 
 from functools import partial
 
@@ -58,7 +58,7 @@ def expit(x):
     return 1 / (1 + np.exp(-x))
 
 
-# -- the slow twins --------------------------------------------------------------------------------
+# -- the slow references ---------------------------------------------------------------------------
 
 TWINS = {
     "platt": (OnlinePlatt, naive.platt),
@@ -192,10 +192,10 @@ def test_bad_input_is_refused_before_anything_changes(make):
     scores, outcomes = random_scores(7)
     expected = make().run(scores, outcomes)
     rival = make()
-    with pytest.raises(ValueError, match="none waits for its outcome"):
+    with pytest.raises(ValueError, match="none is pending"):
         rival.update(1)
     rival.run(scores[:120], outcomes[:120])
-    with pytest.raises(ValueError, match="none waits for its outcome"):
+    with pytest.raises(ValueError, match="none is pending"):
         rival.update(1)
     for bad in (float("nan"), -0.1, 1.5, float("inf"), "0.5", None, [0.5, 0.5]):
         with pytest.raises(ValueError, match="score must be"):

@@ -287,7 +287,7 @@ def test_the_theorem_fails_for_a_broken_rule():
 
 
 class Batched:
-    """The stage of a slow twin, each of whose rounds is checked."""
+    """The stage of a slow reference, each of whose rounds is checked."""
 
     def __init__(self, stage, check):
         self.stage, self.watched = stage, Watched(TwinStage(stage), check)

@@ -1,4 +1,4 @@
-"""The smooth estimate: against the slow twin, the same wherever it is asked, and its ranking."""
+"""The smooth estimate: against the slow reference, the same in every method, and its ranking."""
 
 import numpy as np
 import pytest

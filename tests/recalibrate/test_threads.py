@@ -1,4 +1,4 @@
-"""Threads that share a recalibrator: whatever the order, no step is torn apart."""
+"""Threads that share a recalibrator: in any order, steps are atomic."""
 
 import sys
 import threading

@@ -15,7 +15,7 @@ SETTINGS = {"every": 2_000, "tolerance": 0.01}  # an alarm is near enough to hap
 
 
 class ByHand:
-    """The slow twin: expected predictions are asked for first, and two monitors get them."""
+    """The slow reference: expected predictions are asked for first, and two monitors get them."""
 
     def __init__(self, is_late=False, **arguments):
         self.recalibrator, self.is_late = Recalibrator(**arguments), is_late

@@ -1,4 +1,4 @@
-"""Outcomes with weights: beside the slow twins, in steps and tables, saved, and refused."""
+"""Outcomes with weights: beside the slow references, in steps and tables, saved, and refused."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def some_weights(random, rows):
 
 @pytest.mark.parametrize("number", range(6))
 def test_scores_agree_with_their_twin(number):
-    """On every other stream, outcomes come five rounds late."""
+    """On every other stream, outcomes arrive five rounds late."""
     kind, scores, outcomes = random_case(number, 400)
     kernel, twin = Recalibrator(kind, seed=number), NaiveRecalibrator(kind, seed=number)
     late, weights = 5 * (number % 2), some_weights(np.random.default_rng(number), 400)
@@ -305,7 +305,7 @@ def test_an_outcome_of_weight_0_teaches_nothing(name):
 
 @every
 def test_weights_are_saved(name):
-    """Those of rounds that wait, and what weights are divided by."""
+    """Those of pending rounds, and what weights are divided by."""
     make, rows, outcomes, weights = made(name, 60)
     player = make()
     player.run(rows, outcomes, weights=weights)

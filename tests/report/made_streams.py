@@ -1,4 +1,4 @@
-"""Made streams of several kinds, recalibrated: what each verdict should be is known."""
+"""Synthetic streams of several kinds, recalibrated, with known verdicts."""
 
 import datetime as dt
 from functools import cache
@@ -57,6 +57,6 @@ def made(name):
 
 @cache  # a page is drawn once
 def report_of(name):
-    """Return the report of a made stream."""
+    """Return the report of a synthetic stream."""
     scores, calibrated, outcomes, told = made(name)
     return recalibration(scores, calibrated, outcomes, **told)

@@ -143,7 +143,7 @@ def test_the_same_content_gives_the_same_file(figures, tmp_path):
 
 def test_what_cannot_be_shown_is_refused(tmp_path):
     page = Page("T", "L")
-    with pytest.raises(ValueError, match="rows must have 2 cells, one a header, got 1 in row 1"):
+    with pytest.raises(ValueError, match="rows must have 2 cells, one per header, got 1 in row 1"):
         page.table(["a", "b"], [["x", 1.0], ["y"]], "caption")
     with pytest.raises(ValueError, match="figure must be a figure of calibrant or of matplotlib"):
         page.figure("a string", "caption", "alt")

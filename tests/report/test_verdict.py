@@ -1,4 +1,4 @@
-"""The verdict: right on made streams of each kind, and seldom wrong by chance."""
+"""The verdict: right on synthetic streams of each kind, and seldom wrong by chance."""
 
 import math
 

@@ -112,7 +112,7 @@ class Rounds(RuleBasedStateMachine):
         return at if self.is_timed else None
 
     def when_told(self, ticks):
-        """Return when an outcome comes; before the first prediction there is no clock yet.
+        """Return when an outcome arrives; before the first prediction there is no clock yet.
 
         After a batch the clock shows its last time, and deadlines have passed up to its first. An
         outcome from between the two is left out: it counts as now, or as what it says.

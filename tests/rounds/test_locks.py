@@ -9,8 +9,8 @@ import threading
 import pytest
 
 from benchmarks.attack import METHODS, every_method, players
-from calibrant._kernels import forking
-from calibrant._kernels.forking import Order, forkable_lock
+from calibrant._kernels import locks
+from calibrant._kernels.locks import Order, forkable_lock
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 
@@ -49,13 +49,13 @@ class CheckedLock:
 
 
 def order_of(lock):
-    return Order.MAKING if lock is forking._making else forking._locks[lock]
+    return Order.MAKING if lock is locks._making else locks._locks[lock]
 
 
 @pytest.fixture
 def checked(monkeypatch):
-    monkeypatch.setattr(forking, "RLock", CheckedLock)
-    monkeypatch.setattr(forking, "_making", CheckedLock())
+    monkeypatch.setattr(locks, "RLock", CheckedLock)
+    monkeypatch.setattr(locks, "_making", CheckedLock())
     monkeypatch.setattr(CheckedLock, "wrong", [])
     return CheckedLock.wrong
 
@@ -84,7 +84,7 @@ def test_no_method_takes_locks_out_of_order(checked):
         thread.start()
     for thread in threads:
         thread.join()
-    assert {order_of(lock) for lock in forking._locks if isinstance(lock, CheckedLock)} == {
+    assert {order_of(lock) for lock in locks._locks if isinstance(lock, CheckedLock)} == {
         Order.FLEET, Order.BOOK,
     }  # fmt: skip
     assert checked == []
@@ -190,7 +190,7 @@ def test_a_fork_comes_to_its_turn_among_threads_that_keep_their_locks_for_long()
     run(
         """
         import faulthandler, os, sys, threading, time
-        from calibrant._kernels.forking import Order, forkable_lock
+        from calibrant._kernels.locks import Order, forkable_lock
 
         def work(lock, seconds):
             while True:

@@ -86,7 +86,7 @@ def test_one_round_waits_without_an_id(player):
     assert (player.pending, player.expired) == (2, 0)
     player.update(EVENT)
     assert (player.pending, player.learned) == (1, 1)
-    unchanged(player, player.update, EVENT, match="none waits")
+    unchanged(player, player.update, EVENT, match="none is pending")
 
 
 def test_shards_have_books_of_their_own():
@@ -798,9 +798,9 @@ def test_an_id_in_use_cannot_be_predicted(player):
     """Rule 16."""
     player = player()
     player.predict("a")
-    unchanged(player, player.predict, "a", match="waits for its outcome")
+    unchanged(player, player.predict, "a", match="is still pending")
     player.update(EVENT, "a")
-    unchanged(player, player.predict, "a", match="had its outcome")
+    unchanged(player, player.predict, "a", match="has its outcome")
 
 
 def test_in_a_log_an_id_in_use_is_answered():
@@ -985,7 +985,7 @@ def test_monitors_see_what_is_learned_in_that_order(monkeypatch, policy):
 @play(*DEADLINES, Shards3)
 @pytest.mark.parametrize("name", ["silence", "hold"])
 def test_a_saved_state_goes_on_as_if_nothing_had_happened(player, name):
-    """Rule 21: clock, unit, what waits, what was noted, what is done with."""
+    """Rule 21: clock, unit, what is pending, what was noted, what is done with."""
     policy = {"hold": 10} if name == "hold" else {"silence": SILENT, "after": 10}
     one, other = player(capacity=12, **policy), player(capacity=12, **policy)
     for row in range(40):
@@ -1077,7 +1077,7 @@ def test_a_run_of_keys_never_ignores_deadlines(policy):
 
 @pytest.mark.parametrize("make", [Recalibrator, lambda: MulticlassRecalibrator(2)])
 def test_a_run_without_deadlines_learns_at_once(make):
-    """Rule 8: one step a row."""
+    """Rule 8: one step per row."""
     learner = make()
     rows = [0.3] * 9 if isinstance(learner, Recalibrator) else [[0.7, 0.3]] * 9
     learner.run(rows, [0, 1, None] * 3)

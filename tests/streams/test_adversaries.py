@@ -1,4 +1,4 @@
-"""Adversaries against their slow twins, and games against single steps."""
+"""Adversaries against their slow references, and games against single steps."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_chaser_sweeps_the_whole_range_and_draws_its_outcomes():
     q, y = np.array(targets), np.array(outcomes)
     assert q.min() < 0.01
     assert q.max() > 0.99
-    # A step a round, or less than a step where it turns at an end.
+    # A step per round, or less than a step where it turns at an end.
     assert np.all(np.abs(np.diff(q)) <= 0.002 + 1e-12)
     # z = sum (y - q) / sqrt(sum q(1-q)) is close to normal given the path: below 5 in absolute
     # value but for once in 1.7 million. The same where q is low and where it is high.
@@ -301,8 +301,8 @@ def test_two_threads_cannot_share_a_game():
             attempts.pop()
     game.join()
     assert [message.split(" in another thread")[0] for message in refusals] == [
-        "this Greedy is inside play()",
-        "this Zoom is at work",
+        "this Greedy is in use by play()",
+        "this Zoom is in use by another thread; give each thread its own forecaster",
     ]
     # Once the game is over, both are free again.
     assert len(play(forecaster, adversary, 10)) == 10

@@ -261,7 +261,7 @@ def test_seeds_differ():
         (
             "piecewise",
             {"levels": [0.1], "segments": 2},
-            r"levels must be one a segment \(2\), got 1",
+            r"levels must be one per segment \(2\), got 1",
         ),
         ("piecewise", {"random_lengths": 1}, "random_lengths must be True or False, got 1"),
         ("drift", {"level": 0.9}, r"level \+ amplitude must be in \[0, 1\], got 0.9 and 0.3"),

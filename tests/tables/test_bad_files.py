@@ -1,4 +1,4 @@
-"""Bad files and bad cells: each gets a message that says where and what."""
+"""Bad files and invalid cells: each gets a message that says where and what."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import pytest
 from calibrant.tables import InputError, chunks, read, reading
 from tables.made import CSV, FRAME, JSONL, parquet_bytes
 
-# -- bad cells --------------------------------------------------------------------------------
+# -- invalid cells --------------------------------------------------------------------------------
 
 BAD_CELLS = {
     "nan": "the value is missing ('nan'); must be a number in [0, 1], or true or false",

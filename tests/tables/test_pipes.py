@@ -137,7 +137,7 @@ def test_what_separates_the_columns_and_what_counts_may_be_said():
 def test_what_cannot_be_read_line_by_line_names_the_cure():
     with pytest.raises(InputError, match="iconv -f UTF-16 -t UTF-8"):
         list(follow(["y\n1\n".encode("utf-16")]))
-    with pytest.raises(InputError, match="write one object a line"):
+    with pytest.raises(InputError, match="write one object per line"):
         list(follow([b'[{"y": 1}]\n']))
 
 

@@ -78,7 +78,7 @@ def test_a_column_can_be_added_once():
     assert wider.take("prediction").values.tolist() == [0.5, 0.25]
     with pytest.raises(ValueError, match=r"name must be new, but a\.csv has a column 'prediction'"):
         wider.with_column("prediction", [0.1, 0.2])
-    with pytest.raises(ValueError, match=r"values must be one a row \(2\), got 3"):
+    with pytest.raises(ValueError, match=r"values must be one per row \(2\), got 3"):
         wider.with_column("other", [0.1, 0.2, 0.3])
     with pytest.raises(ValueError, match="values must be numbers"):
         wider.with_column("other", ["a", "b"])

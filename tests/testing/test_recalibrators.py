@@ -320,7 +320,7 @@ class AnyId(Recalibrator):
 
 
 class LearnsHalfABatch(OnlinePlatt):
-    """Finds a bad value only when it comes to it; the learned theta shows in what follows."""
+    """Finds an invalid value only when it comes to it; the learned theta shows in what follows."""
 
     def run(self, scores, outcomes):
         try:

@@ -1,1 +1,1 @@
-"""The compiled inner loops, one file a forecaster; nothing here knows of files or reports."""
+"""The compiled inner loops, one file per forecaster; nothing here uses files or reports."""

@@ -1,4 +1,4 @@
-"""Adversaries: they see where a forecaster puts its mass, but not what it draws."""
+"""Adversaries: they see the distribution of a forecaster's prediction, but not the draw."""
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, M_PI, fabs, floor, sqrt
@@ -21,20 +21,20 @@ from calibrant._kernels.tally cimport (
     tally_start,
 )
 
-#: How many numbers a learned opponent is made of.
+#: The number of weights of a learned opponent.
 MOST_GENES = GENES
 
-# Rounds played between two looks at whether the user wants to stop.
+# Rounds played between two checks for Ctrl-C.
 cdef Py_ssize_t CHUNK = 1 << 15
 
-# An adversary and a forecaster with the same seed must not share their draws: it would know them.
+# An adversary and a forecaster with the same seed must not share their draws, which it would then know.
 cdef uint64_t APART = 0x8E51A9C27D34F06B
 
 
 # On a grid of round numbers many choices tie but for rounding, which must not decide them.
 cdef double TIE = 1e-9
 
-# March turns this close to 1 and rests this close to 0: beyond, a gap is hardly worth its rounds.
+# March turns this close to 1 and rests this close to 0: further gaps gain too little for their rounds.
 cdef double EDGE = 0.02
 
 
@@ -48,7 +48,7 @@ cdef inline double expected(Kernel k) noexcept nogil:
 
 
 cdef class Shown(Kernel):
-    """A distribution that somebody shows: of a recalibrator, for one score."""
+    """A distribution that is given: that of a recalibrator, for one score."""
 
     cdef int show(self, points, weights) except -1:
         cdef const double[::1] z = np.ascontiguousarray(points, dtype=np.float64)
@@ -93,8 +93,8 @@ cdef class AdversaryKernel:
         """Refuse a second thread while `play` works without the GIL."""
         if self._running:
             raise RuntimeError(
-                f"this {type(self).__name__} is inside play() in another thread; "
-                "give each thread an adversary of its own"
+                f"this {type(self).__name__} is in use by play() in another thread; "
+                "give each thread its own adversary"
             )
         return 0
 

@@ -1,8 +1,8 @@
-"""NumPy's arrays of doubles, read and written where they stand.
+"""NumPy's arrays of doubles, read and written in place.
 
-A memory view of an array takes a third of a microsecond, as long as all else that a row of three numbers
-needs. The fields below are those that NumPy's own header reads in every compiled extension: the first
-ones of an array, the same in all versions since 1.7.
+Creating a memory view takes a third of a microsecond, as long as everything else that a row of three
+numbers needs. The fields below are those that NumPy's own header reads in every compiled extension: the
+first ones of an array, which have been the same in all versions since 1.7.
 """
 
 cdef extern from *:

@@ -1,4 +1,4 @@
-"""The kernels' elementary functions for Python, where its numbers must be theirs to the last bit."""
+"""The kernels' elementary functions for Python code that must give the same bits as the kernels."""
 
 from calibrant._kernels cimport functions
 

@@ -1,20 +1,20 @@
-"""Ctrl-C waits while state changes.
+"""Ctrl-C is deferred while state changes.
 
-Compiled code is interrupted where it looks for signals, and nowhere else. Where Python code runs
+Compiled code is interrupted only where it checks for signals. If Python code runs
 between two changes that belong together (groups, monitors, functions of NumPy that are written in
-Python), Ctrl-C could fall between them. So `hold` lets SIGINT only be noted, and `release` raises what
-was noted: the call is then whole, and interrupted after that. What takes long does not hold signals:
-it looks for them where it can go back (`all_or_nothing`).
+Python), Ctrl-C could occur between them. So after `hold`, SIGINT is only recorded, and `release` raises
+it: the call is then complete, and interrupted afterwards. Long calls do not hold signals:
+they check for them where they can go back (`all_or_nothing`).
 
-SIGINT is noted by a handler that is called first and passes the signal on, unless signals are held:
-to change handlers in each step would cost as much as the step. It is placed in front of the handler
-that it finds at first: Python's, or one that another library (polars) placed in front of Python's.
-`signal.signal` puts Python's back in its place; so `hold` checks, a few hundred times a second at
-most. A handler that another library places later is left alone: it calls ours, or is there for a
-moment only.
+SIGINT is recorded by a handler that runs first and passes the signal on unless signals are held:
+changing handlers in each step would cost as much as the step. It is installed in front of the
+handler that is found first: Python's, or one that another library (polars) installed in front of
+Python's. `signal.signal` installs Python's handler again; so `hold` checks for this, at most a few
+hundred times a second. A handler that another library installs later is left alone: it calls ours,
+or is removed soon.
 
-Only the main thread runs handlers of signals, so it alone holds them. Windows has no `sigaction`:
-there a call with groups or monitors can still be interrupted in between.
+Only the main thread runs signal handlers, so only this thread holds them. Windows has no `sigaction`:
+there, a call with groups or monitors can still be interrupted in between.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -102,7 +102,7 @@ cdef Py_ssize_t depth = 0
 
 
 def _forked():
-    """Go on in a child, which has only the thread that forked."""
+    """Continue in a child, which has only the thread that forked."""
     global main, depth
     global signals_held
     if PyThread_get_thread_ident() != main:
@@ -114,7 +114,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which cannot fork
 
 
 cdef int hold() except -1:
-    """Let SIGINT wait until `release`; what came before is raised, and nothing is held."""
+    """Defer SIGINT until `release`; an earlier one is raised, and nothing is held."""
     global depth, signals_held
     if PyThread_get_thread_ident() != main:
         return 0
@@ -133,7 +133,7 @@ cdef int hold() except -1:
 
 
 cdef int release() noexcept:
-    """Give back what `hold` took; SIGINT that came meanwhile is raised as if it came now."""
+    """End a `hold`; a SIGINT that arrived meanwhile is raised now."""
     global depth, signals_held, signals_came
     if PyThread_get_thread_ident() != main:
         return 0
@@ -160,5 +160,5 @@ uninterrupted = Uninterrupted()
 
 
 def is_held():
-    """Return whether SIGINT waits now, in this thread."""
+    """Return whether SIGINT is deferred now, in this thread."""
     return depth > 0 and PyThread_get_thread_ident() == main

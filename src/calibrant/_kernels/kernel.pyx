@@ -67,7 +67,7 @@ cdef enum:
 
 
 cdef class Calls:
-    """Calls that change the state together: Ctrl-C waits until all are made.
+    """Calls that change the state together: Ctrl-C is deferred until all are made.
 
     Each is a function, its arguments, and where in `into` its answer belongs: None for nowhere, a
     slice for all of it. `finish` makes of `into` what is returned. They are made once, however often
@@ -100,10 +100,10 @@ cdef class Calls:
 def all_or_nothing(lock, mark, body):
     """Return what `body` returns, with the lock held: all of it is done, or nothing.
 
-    `mark` is called first, and returns what takes everything back. Signals are looked at while going
-    back is possible, last when all is done, so that Ctrl-C is not raised after that. What cannot be
-    taken back is returned as `Calls`, which are made after the last look: Ctrl-C is then raised when
-    all of them are.
+    `mark` is called first, and returns a function that undoes everything. Signals are checked while
+    this is possible, for the last time when all is done, so that Ctrl-C is not raised after that.
+    Steps that cannot be undone are returned as `Calls`, which are made after the last check: Ctrl-C is
+    then raised after all of them.
     """
     lock.acquire()
     try:
@@ -219,8 +219,8 @@ cdef class Kernel:
         """Refuse a second thread while `run` works without the GIL."""
         if self._running:
             raise RuntimeError(
-                f"this {type(self).__name__} is at work in another thread; "
-                "give each thread a forecaster of its own"
+                f"this {type(self).__name__} is in use by another thread; "
+                "give each thread its own forecaster"
             )
         return 0
 

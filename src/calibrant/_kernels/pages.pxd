@@ -1,8 +1,8 @@
-"""Memory for what is large and read here and there.
+"""Memory for large arrays with random access.
 
-A processor finds a page of memory by a table of which it remembers some thousand entries. What is
-large stands on more pages than that, and waiting for the table takes as long as waiting for the
-memory. So what is large stands on huge pages, where Linux has them; elsewhere memory is memory.
+A processor caches some thousand entries of the page table. A large array has more pages than that,
+and a miss costs as much as an access to memory. So large arrays are allocated on huge pages where
+Linux has them; elsewhere memory is allocated as usual.
 """
 
 cdef extern from *:

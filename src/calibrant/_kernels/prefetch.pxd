@@ -1,7 +1,7 @@
-"""Have memory fetched that will be needed soon; where the compiler has no word for it, do nothing.
+"""Prefetch memory that will be needed soon; do nothing if the compiler does not support it.
 
-GCC takes a function that does nothing else for one that does nothing, and drops its calls. The empty
-statement of assembly keeps them.
+GCC considers a function that only prefetches to have no effect, and drops its calls. The empty
+assembly statement keeps them.
 """
 
 cdef extern from *:

@@ -1,7 +1,7 @@
-"""Reading a saved state back: checks that a kernel makes before it takes over any number.
+"""Loading a saved state: the checks of a kernel before it accepts any number.
 
-A checksum shows damage, but anybody can compute one. So every number has a range that the rounds
-played can reach, and no other is taken over: what loads predicts as if it had been played.
+A checksum detects damage, but anybody can compute one. So every number has a range that the rounds
+played can reach, and others are refused: a loaded state predicts as if it had been played.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 #: How far a sum of many rounded numbers may be off, relative to the number of rounds.
 SLACK = 1e-6
 
-#: No outcome teaches more than so many times as much as the mean one: weights are cut there.
+#: The largest weight of an outcome relative to the mean; larger ones are clipped.
 MOST_WEIGHT = 5.0
 
 

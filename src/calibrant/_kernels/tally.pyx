@@ -1,4 +1,4 @@
-"""Exact calibration errors, kept up to date in constant time a round.
+"""Exact calibration errors, kept up to date in constant time per round.
 
 Each error is a sum over distinct predictions of a term in (p, n, s): the prediction, the rounds
 that made it and the sum of their outcomes. A round changes one term.

@@ -40,7 +40,7 @@ from calibrant.experiments import (
     sweep,
 )
 from calibrant.experiments.groups import FORECASTER_GROUPS, STREAM_GROUPS, expand, split
-from calibrant.experiments.sweeps import count_kept
+from calibrant.experiments.sweeps import count_finished
 from calibrant.experiments.winners import in_sentences
 from calibrant.report.style import show_number
 from calibrant.streams.named import length
@@ -213,7 +213,7 @@ def watched(folder: Path, doing: str) -> Iterator[tuple[Bar, Callable[[Progress]
             bar.stop()
             if seen.of:
                 console.note(
-                    f"{count_kept(folder):,} of {seen.of:,} tasks are saved in {folder}; "
+                    f"{count_finished(folder):,} of {seen.of:,} tasks are saved in {folder}; "
                     "the same command continues from there"
                 )
             raise

@@ -73,7 +73,7 @@ SIMPLE = (
     "exponential-window:halflife=1000", "markov-table:order=1", "markov-table:order=4",
     "markov-table:order=8", "seasonal-table:period=7", "seasonal-table:period=24",
 )  # fmt: skip
-#: A season is counted in outcomes, so these would be wrong where outcomes come late.
+#: A season is counted in outcomes, so these would be wrong where outcomes arrive late.
 SEASONAL = "seasonal-table"
 WINDOW = 1000
 STEPS = 50
@@ -326,12 +326,12 @@ def drawn_page(options: ForecastOptions, rows: Rows, result: Result) -> bytes:
             result.shown, rows.outcomes, memories=result.memories,
             times=rows.table.row_called if rows.times is None else rows.times,
             title=f"{Path(rows.table.source).name}: forecasts and outcomes",
-            made=how_made(options, rows),
+            made=provenance(options, rows),
         )  # fmt: skip
         return report.html().encode()
 
 
-def how_made(options: ForecastOptions, rows: Rows) -> dict[str, str]:
+def provenance(options: ForecastOptions, rows: Rows) -> dict[str, str]:
     """Return how the page was made, and the command that repeats the run."""
     columns = {"outcome": rows.column, "time": options.time, "available": options.available}
     rows_later = "the next row" if options.ahead in (None, 1) else f"{options.ahead} rows later"
@@ -492,11 +492,11 @@ def forecast_rows(options: ForecastOptions, rows: Rows) -> Result:
     return Result(
         forecaster, {name: predictions[name] for name in shown},
         {name: cards[name] for name in shown}, memories, best, len(simple),
-        watch(np.concatenate(means), rows, own, used), forecast_following(forecaster, rows),
+        watch(np.concatenate(means), rows, own, used), forecast_next(forecaster, rows),
     )  # fmt: skip
 
 
-def forecast_following(forecaster: Forecaster, rows: Rows) -> list[tuple[str, float]]:
+def forecast_next(forecaster: Forecaster, rows: Rows) -> list[tuple[str, float]]:
     """Return the forecasts of the rows after the last outcome, without changing the forecaster."""
     names, moments = rows.following
     if not isinstance(forecaster, EventForecaster):

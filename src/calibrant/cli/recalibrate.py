@@ -80,7 +80,7 @@ from calibrant.report.recalibration_page import (
 )
 from calibrant.report.watch_page import BIAS
 from calibrant.tables import InputError, Scored, Table, write
-from calibrant.tables.atomic import kept_alone, replacing
+from calibrant.tables.atomic import locked_file, replacing
 from calibrant.tables.chunks import Write, writing
 from calibrant.tables.reading import kind_of, standard_input, unpacked_size
 from calibrant.tables.scored import as_probabilities, prepare
@@ -242,7 +242,7 @@ def recalibrate(**given: Any) -> None:
             "Missing option '--score' (or '--scores' for classes, '--forecast' for numbers)."
         )
     source, out, state, report = options.source, options.out, options.state, options.report
-    with console.clean_end(), nullcontext() if state is None else kept_alone(state):
+    with console.clean_end(), nullcontext() if state is None else locked_file(state):
         console.check_outputs(source, out, report, options.column, state)
         if options.forecast is not None or options.levels is not None:
             from calibrant.cli.recalibrate_numbers import recalibrate_given  # noqa: PLC0415
@@ -409,7 +409,7 @@ def recalibrate_file(options: RecalibrateOptions, decider: Decider | None) -> No
                 )  # fmt: skip
                 if report is not None:
                     size, column = len(rows.scores), rows.outcome_column
-                    made = how_made(options, table.source, size, column, never)
+                    made = provenance(options, table.source, size, column, never)
                     page = replace(result, made=made).page.html().encode()
         elif not found.waiting or options.report is not None:
             problem = "no outcome is known: every value is missing, or does not count yet"
@@ -488,7 +488,7 @@ def assumed(options: RecalibrateOptions) -> str:
     )
 
 
-def how_made(
+def provenance(
     options: RecalibrateOptions, source: str, rows: int, outcome: str | None, never: int
 ) -> dict[str, str]:
     """Return how the page was made, and the command that repeats the run."""
@@ -663,7 +663,7 @@ def measured_chunks(
     return RecalibrationReport.from_measures(
         both, kind=learner.kind, never=never, keys=keys,
         title=TITLE.format(Path(options.source).name),
-        made=how_made(options, options.source, counted.rows, log.outcome, never),
+        made=provenance(options, options.source, counted.rows, log.outcome, never),
         checks=checks, assumed=assumed(options),
         recalibrator=learner if isinstance(learner, Recalibrator) else None, decisions=decisions,
     )  # fmt: skip

@@ -80,9 +80,9 @@ def serve(
             help="Create a stream from a state saved by calibrant recalibrate --state, and exit.",
         ),
     ] = None,
-    give_up_waiting: Annotated[
+    drop_pending: Annotated[
         bool,
-        typer.Option("--give-up-waiting", help="With --adopt: drop pending predictions."),
+        typer.Option("--drop-pending", help="With --adopt: drop pending predictions."),
     ] = False,
     demo: Annotated[
         bool,
@@ -108,7 +108,7 @@ def serve(
         if backup is not None:
             copy(settings.store, backup)
         elif adopt is not None:
-            take_over(settings.store, adopt, give_up_waiting)
+            take_over(settings.store, adopt, drop_pending)
         elif check:
             wrong = verify(settings.store)
         else:

@@ -39,7 +39,7 @@ def threshold_of_costs(costs: npt.ArrayLike) -> float:
 
 
 def thresholds_of_costs(costs: npt.ArrayLike, rows: int | None) -> Floats:
-    """Return the threshold of each row, from one matrix a row; or of one matrix, if None."""
+    """Return the threshold of each row, from one matrix per row; or of one matrix, if None."""
     try:
         table = np.array(costs, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -48,7 +48,7 @@ def thresholds_of_costs(costs: npt.ArrayLike, rows: int | None) -> Floats:
     if table.ndim != 3 or table.shape[1:] != (2, 2):
         raise ValueError(f"costs must be {WANTED}, got shape {np.shape(costs)}")
     if rows is not None and len(table) != rows:
-        raise ValueError(f"costs must be one matrix a row, got {len(table)} for {rows} rows")
+        raise ValueError(f"costs must be one matrix per row, got {len(table)} for {rows} rows")
     if not (np.abs(table) <= LARGEST).all():  # also refuses NaN
         raise ValueError(f"costs must be finite numbers, in [-{LARGEST:g}, {LARGEST:g}]")
     if_not, if_so = table[:, 1, 0] - table[:, 0, 0], table[:, 0, 1] - table[:, 1, 1]

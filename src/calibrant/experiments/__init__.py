@@ -1,18 +1,18 @@
 """Sweeps and the paper's table, with one model of results.
 
-A `Task` is one forecaster on one stream, for so many rounds, with one seed; `measure_task` runs it
-and gives a `Result`, and `plan` lists the tasks of a comparison (`tasks`). `sweep` runs many of
-them in parallel, on an engine, through a journal that survives a crash, and leaves
-``results.parquet`` (`sweeps`, `engines`, `journal`, `parquet`). `read_results` gives them back as
+A `Task` is one forecaster on one stream, with a number of rounds and a seed; `measure_task` runs it
+and returns a `Result`, and `plan` lists the tasks of a comparison (`tasks`). `sweep` runs many of
+them in parallel, on an engine, with a journal that survives a crash, and writes
+``results.parquet`` (`sweeps`, `engines`, `journal`, `parquet`). `read_results` returns them as
 `Results`, from which `calibrant compare` and the report take their means, spreads and ranking
 (`results`). `groups` has the default forecasters and streams of a comparison.
 
-The paper's Table 1 stands on that: its rows and worlds (`table1`), the sizes at which a row can
-show (`visibility`) and how an error grows (`fits`) make `reproduce` (`reproduction`), which gives a
-`Claim` for every `Row` (`claims`).
+The paper's Table 1 is based on these: `reproduce` (`reproduction`) uses its rows and worlds
+(`table1`), the sizes at which a row can be visible (`visibility`) and the growth of errors
+(`fits`), and returns a `Claim` for every `Row` (`claims`).
 
-Read `tasks`, `results` and `sweeps` first, in this order; then `reproduction`. Users need the names
-of this package alone, not its modules.
+Read `tasks`, `results` and `sweeps` first, in this order; then `reproduction`. Users only need the
+names of this package, not its modules.
 """
 
 from calibrant.experiments.claims import Claim, read_claims

@@ -1,4 +1,4 @@
-"""The paper's claims beside what was measured: the rows of ``table1.json``."""
+"""The paper's claims and their measurements: the rows of ``table1.json``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Claim:
     Attributes
     ----------
     error, claim, theorem : str
-        What is claimed: which error, how large it is, and where that is proved.
+        The error, its claimed size, and the theorem that proves it.
     world : str
         The situation, and the worlds that stand for it.
     forecaster : str
@@ -63,11 +63,11 @@ class Claim:
     over_lower_bound : float or None
         The last mean, over a mean drawn uniformly, divided by the lower bound.
     ns_per_round : list or None
-        What a round of `run` takes, by size.
+        The time of a round of `run`, by size.
     cost_exponent, claimed_cost_exponent : float or None
-        How ns_per_round grows along the axis, and how the paper says it does.
+        The measured growth of ns_per_round along the axis, and the growth claimed by the paper.
     verdict : {"passes", "fails", "not visible", "not counted"}
-        What the numbers decide.
+        The verdict.
     reason : str
         Why, in a sentence.
 
@@ -161,7 +161,7 @@ def read_claims(folder: str | os.PathLike[str]) -> list[Claim]:
 
 
 def _claim(row: Any, source: str, number: int) -> Claim:
-    """Return one row, or say what is wrong with it."""
+    """Return one row, or raise an error that says what is wrong with it."""
     if not isinstance(row, dict):
         raise InputError("must be an object", source=source, row=number, unit="row")
     for name, allowed in _problems(row):
@@ -173,7 +173,7 @@ def _claim(row: Any, source: str, number: int) -> Claim:
 
 
 def _problems(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Return the fields that hold something else than they may, and what they may hold."""
+    """Return the fields with invalid values, and what is allowed."""
     for field in fields(Claim):
         value = row.get(field.name)
         if field.type == "str" and not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What a round costs: the processor time of `run`, kept in a file."""
+"""The processor time of a round of `run`, kept in a file."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def time_rounds(
 ) -> dict[Task, float]:
     """Return ns a round of each task, the median of three runs; keep them in ``costs.parquet``.
 
-    What the file already has is not timed again. An adversary cannot be timed apart from the
-    forecaster, so a stream must be one that is drawn beforehand.
+    Tasks that are already in the file are not timed again. An adversary cannot be timed separately
+    from the forecaster, so streams must be drawn in advance.
     """
     path = Path(folder) / COSTS
     costs, wanted, done = _read_costs(path), dict.fromkeys(tasks), 0

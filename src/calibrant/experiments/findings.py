@@ -1,4 +1,4 @@
-"""What the results say, in sentences that are computed from them."""
+"""The main findings, in sentences computed from the results."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _where_lost(best: str, lost: Means) -> str:
 def losses(means: Means, best: str) -> list[list[str | float]]:
     """Return a row for each stream that the best forecaster does not win.
 
-    Stream, its error, the smallest, whose it is, and the first over the second.
+    The stream, its error, the smallest error and its forecaster, and the ratio of the two.
     """
     rows: list[list[str | float]] = []
     for stream, row in means.items():
@@ -84,7 +84,7 @@ def losses(means: Means, best: str) -> list[list[str | float]]:
 
 
 def _winners(row: Mapping[str, float]) -> str:
-    """Return whose error is the smallest."""
+    """Return the forecasters with the smallest error."""
     first, *others = (name for name, error in row.items() if error == min(row.values()))
     return f"{first} and {count(len(others), 'other')}" if others else first
 
@@ -110,7 +110,7 @@ def verdicts(claims: Sequence[Claim]) -> str:
 
 
 def reasons(claims: Sequence[Claim]) -> list[str]:
-    """Say why claims fail or are not visible, those with one reason together."""
+    """Say why claims fail or are not visible, grouped by reason."""
     groups: dict[tuple[str, str], list[str]] = {}
     for claim in claims:
         if claim.verdict in (FAILS, NOT_VISIBLE):
@@ -126,9 +126,9 @@ def name_claim(claim: Claim) -> str:
 
 
 def name_forecaster(claim: Claim) -> str:
-    """Return the forecaster of a claim in a few words; (C) is one that is given the deviation."""
+    """Return the forecaster of a claim in a few words; (C) means that it is given the deviation."""
     given = claim.parameters
-    # The error says which measure a base is watched by.
+    # The error shows by which measure a base is tested.
     which = given.get("base", given.get("measure", ""))
     words = [claim.kind, which, "(C)" if "deviation" in given else ""]
     return " ".join(filter(None, words)) + (", paper" if given.get("constants") == "paper" else "")

@@ -1,4 +1,4 @@
-"""How an error grows: c x^a log(x)^b with b given, fitted to means over seeds."""
+"""The growth of an error: c x^a log(x)^b with given b, fitted to means over seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from calibrant._checks import Floats
 
 RESAMPLES = 2000
 SEED = 1
-#: The interval leaves out as much on each side.
+#: The interval leaves out this share on each side.
 OUTSIDE = 0.025
 
 
@@ -32,7 +32,7 @@ class Fit(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """One forecaster beside another: the ratios of their errors, and the gap of their slopes.
+    """A comparison of two forecasters: the ratio of their errors, and the gap of their slopes.
 
     The level is the geometric mean over the sizes, and the slope is plain, without a logarithm.
     """
@@ -49,8 +49,8 @@ def fit_growth(x: Sequence[float], errors: ArrayLike, *, log_power: float = 0.0)
     """Fit c x^a log(x)^b to errors, by least squares on the logarithms of their means.
 
     The errors are by size and seed, or by world, size and seed. At each size the world with the
-    largest mean counts, since a bound must hold in all of them. For the interval whole seeds are
-    resampled, since the runs of one seed at several sizes share their outcomes.
+    largest mean is used, since a bound must hold in all of them. For the interval, all runs of a
+    seed are resampled together, since they share their outcomes.
     """
     sizes = np.asarray(x, dtype=np.float64)
     values = _by_world(sizes, errors)

@@ -1,4 +1,4 @@
-"""Tasks of a sweep that its report runs again, each as a figure with its words."""
+"""Tasks of a sweep that its report runs again, each as a figure with its caption."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from calibrant.report.figures.error_through_time import MEASURES_THROUGH_TIME, r
 from calibrant.report.style import SERIES, Drawable, Series
 from calibrant.streams import names as real_streams
 
-#: Streams that show best how a forecaster follows a changing world, the first that is there.
+#: Streams that show best how a forecaster follows a changing world; the first available is used.
 MOVING = ("piecewise", "drift", "random_walk", "seasonal", "corrupted", "chaser")
 #: A task of more rounds is not run again for a figure.
 MOST_ROUNDS = 1_000_000
@@ -77,7 +77,7 @@ def _short_enough(results: Results, measure: str) -> list[str]:
 
 
 def examples(results: Results, measure: str, stream: str) -> dict[str, Result]:
-    """Return each forecaster's longest task on a stream, of its first seed; the best first."""
+    """Return each forecaster's longest task on a stream, with its first seed; the best first."""
     rounds = results.longest(measure)[stream]
     found: dict[str, Result] = {}
     for result in sorted(results.measured(measure), key=lambda result: result.task.seed):
@@ -102,7 +102,7 @@ class Shown(NamedTuple):
 
 
 def reliability(results: Results, measure: str, stream: str) -> Shown:
-    """Show observed against predicted of the best three."""
+    """Show observed against predicted for the best three."""
     names = short_names(rank(results.errors(measure)))
     tables: dict[str, ReliabilityTable] = {}
     for name, result in list(examples(results, measure, stream).items())[:3]:

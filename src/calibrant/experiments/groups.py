@@ -1,4 +1,4 @@
-"""The forecasters and streams of a comparison by default, and names for groups of them."""
+"""The default forecasters and streams of a comparison, and names for groups of them."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ STREAM_GROUPS: dict[str, tuple[str, ...]] = {
 def split(values: Iterable[str]) -> list[str]:
     """Split lists of specs at their commas, but not at those between parameters.
 
-    A piece with an equals sign and no name of its own continues the spec before it. A file's name
-    may hold commas: what starts with ``file:`` is taken whole.
+    A piece with an equals sign and without a name continues the spec before it. The name of a file
+    may contain commas: anything that starts with ``file:`` is not split.
 
     Examples
     --------
@@ -86,6 +86,6 @@ def split(values: Iterable[str]) -> list[str]:
 
 
 def expand(specs: Iterable[str], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return specs with each group replaced by its members; none twice."""
+    """Return specs with each group replaced by its members, without duplicates."""
     members = (each for spec in specs for each in groups.get(spec, (spec,)))
     return list(dict.fromkeys(members))

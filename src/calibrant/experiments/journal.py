@@ -1,7 +1,7 @@
 """The journal of an unfinished sweep: an SQLite table with a row for every result.
 
-SQLite does the rest: what is committed survives a kill, what was being written is taken back when
-the file is opened again, and a second sweep is kept out.
+SQLite does the rest: committed rows survive a kill, incomplete writes are rolled back when
+the file is opened again, and the lock excludes a second sweep.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Journal:
                 # In this order: then the lock is held from here until the file is closed.
                 self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 self._connection.execute("PRAGMA journal_mode = WAL")
-                # No fsync a commit, which would cost milliseconds: a kill needs none.
+                # No fsync at each commit, which would take milliseconds: surviving a kill needs
+                # none.
                 self._connection.execute("PRAGMA synchronous = NORMAL")
                 with self._connection:
                     self._connection.execute(TABLE)
@@ -44,7 +45,7 @@ class Journal:
             raise
 
     def add(self, results: Iterable[Result]) -> None:
-        """Keep results; they survive a kill. A power cut may lose those of the last seconds."""
+        """Add results; they survive a kill. A power failure may lose those of the last seconds."""
         results = list(results)
         rows = [(row, crc32(row)) for row in map(as_bytes, results)]
         with plain_errors(self._path), self._connection:
@@ -62,7 +63,7 @@ class Journal:
             self._path.unlink()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
 
@@ -93,7 +94,7 @@ def read(folder: Path) -> dict[Identity, Result]:
 def read_rows(connection: sqlite3.Connection) -> dict[Identity, Result]:
     """Return the results of a journal without damaged rows, whose tasks are run again.
 
-    SQLite notices a damaged structure; a changed byte in a row only the checksum notices.
+    SQLite detects a damaged structure; a changed byte in a row is detected by the checksum only.
     """
     rows = connection.execute("SELECT result, checksum FROM results")
     whole = (row for row, checksum in rows if isinstance(row, bytes) and crc32(row) == checksum)
@@ -101,7 +102,7 @@ def read_rows(connection: sqlite3.Connection) -> dict[Identity, Result]:
 
 
 def as_bytes(result: Result) -> bytes:
-    """Return a result as JSON, in which Python loses no digit, no infinity and no NaN."""
+    """Return a result as JSON, in which Python preserves all digits, infinities and NaN."""
     fields = [result.identity, dict(result.values), result.deviation, result.segments]
     return json.dumps(fields).encode()
 
@@ -115,7 +116,7 @@ def from_bytes(row: bytes) -> Result:
 
 @contextmanager
 def plain_errors(path: Path) -> Iterator[None]:
-    """Say what is wrong with a journal, and what to do, in place of an error of SQLite."""
+    """Replace an error of SQLite by a message that says what is wrong and what to do."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""What readers see in place of specs."""
+"""Labels for readers in place of specs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def short_names(specs: Sequence[str]) -> dict[str, str]:
 
 
 def show_stream(spec: str) -> str:
-    """Return a stream's spec as words, its numbers with as many digits as mean something.
+    """Return a stream's spec in words, with its numbers rounded to meaningful digits.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def show_stream(spec: str) -> str:
 
 
 def show_streams(specs: Sequence[str]) -> dict[str, str]:
-    """Return what to call each stream; where two would be called the same, their specs."""
+    """Return a label for each stream; streams whose labels would be equal get their specs."""
     shown = [show_stream(spec) for spec in specs]
     return {
         spec: words if shown.count(words) == 1 else spec
@@ -62,7 +62,7 @@ def show_streams(specs: Sequence[str]) -> dict[str, str]:
 
 
 def show_seeds(seeds: Sequence[int]) -> str:
-    """Return seeds, which ascend, in words; a run of them by its ends."""
+    """Return ascending seeds in words, with consecutive ones as a range."""
     if len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1:
         return f"seeds {seeds[0]} to {seeds[-1]}"
     return f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}"

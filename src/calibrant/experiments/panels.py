@@ -1,4 +1,4 @@
-"""Figures beside each other with one legend: how errors grow, and the paper's claims."""
+"""Panels of figures with a shared legend: the growth of errors, and the paper's claims."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 3.9, 2.9  # of a panel among several, in inches
 ALONE = 6.4, 3.8
-#: How steep theory says that an error is: on a uniform grid in T, for Restarting in C and K.
+#: The slopes that theory has for an error: on a uniform grid in T, for Restarting in C and K.
 SLOPES = {
     ("cal1", "T"): Slope("T^(2/3)", 2 / 3),
     ("cal2", "T"): Slope("T^(1/3)", 1 / 3),
@@ -33,7 +33,7 @@ TOLD = ("deviation", "horizon")
 
 
 def panels(figures: Mapping[str, Drawable], *, columns: int = 2, legend: bool = True) -> Figure:
-    """Draw figures beside each other, each below its title, with the legend they share on top.
+    """Draw figures side by side, each below its title, with a shared legend on top.
 
     They must have the same series in the same order, since one legend names them all.
     """
@@ -79,7 +79,7 @@ def growth_figures(
     }
 
 
-def what_is_missing(figures: Mapping[str, ErrorGrowth]) -> str:
+def omissions(figures: Mapping[str, ErrorGrowth]) -> str:
     """Say what the figures leave out, if they do."""
     curves = [curve for figure in figures.values() for curve in figure.curves.values()]
     whole = all(curve.drawable.all() for curve in curves)
@@ -87,10 +87,10 @@ def what_is_missing(figures: Mapping[str, ErrorGrowth]) -> str:
 
 
 def claim_panels(claims: Sequence[Claim], axis: str) -> dict[str, ErrorGrowth]:
-    """Return the figure of each rate that is claimed in T, C or K, by its title.
+    """Return the figure of each rate claimed in T, C or K, by its title.
 
-    Forecasters with the printed constants are left out where there are others: their errors are
-    so much larger that they would hide the rest.
+    Forecasters with the printed constants are left out if there are others: their errors are
+    so much larger that the rest could not be distinguished.
     """
     chosen = [claim for claim in claims if claim.axis == axis]
     chosen = [each for each in chosen if each.parameters.get("constants") != "paper"] or chosen
@@ -126,5 +126,6 @@ def _panel(claims: Sequence[Claim], names: Sequence[str]) -> ErrorGrowth:
         )
         for claim in claims
     }
-    # Rates that differ in a logarithm only are one guide: the eye could not tell them apart.
+    # Rates that differ only in a logarithm share a guide, since they cannot be distinguished by
+    # eye.
     return ErrorGrowth(curves, first.axis, first.error, (slopes[max(slopes)],))

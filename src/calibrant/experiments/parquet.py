@@ -49,7 +49,7 @@ def write_results(folder: Path, results: Iterable[Result]) -> None:
     columns = {name: [row[name] for row in rows] for name in COLUMNS}
     schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in COLUMNS.items()])
     for part in folder.glob(f".{NAME}.*.part"):
-        part.unlink()  # left by a sweep that was killed while it wrote
+        part.unlink()  # left by a sweep that was killed while writing
     with replacing(folder / NAME) as file:
         # With checksums, so that a file that a disk has damaged is refused.
         parquet.write_table(arrow.table(columns, schema), file, write_page_checksum=True)
@@ -72,7 +72,7 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     path = Path(folder) / NAME
     if not path.exists():
         raise InputError(
-            "is not there yet; the sweep has not finished, and its command resumes it"
+            "does not exist yet: the sweep has not finished, and the same command resumes it"
             if path.with_name(journal.NAME).exists()
             else "is not there; `calibrant compare` and `calibrant reproduce` write it",
             source=str(path),

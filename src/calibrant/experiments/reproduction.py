@@ -1,9 +1,9 @@
-"""The paper's Table 1, measured: run every row, fit its growth, and let the numbers decide.
+"""The paper's Table 1, measured: run every row, fit its growth, and derive a verdict.
 
-Every row has nulls beside it, fixed grids that adapt to nothing and play in the same worlds. Where
-fewer than three of the sizes are large enough for the claim to show, by a criterion that is
-computed beforehand, a row is "not visible"; sizes that do not count do so for neither side.
-Otherwise the numbers decide, as `verdicts` says.
+Every row is compared with nulls, fixed grids that do not adapt and are run in the same worlds. If
+fewer than three of the sizes are large enough for the claim to be visible, by a criterion that is
+computed in advance, a row is "not visible"; smaller sizes count neither for nor against a claim.
+Otherwise the numbers decide, as described in `verdicts`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from calibrant.experiments.visibility import visible_sizes
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run: the sizes along T, C and K, and the seeds.
+    """The extent of a run: the sizes along T, C and K, and the seeds.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Size:
 _SHORT = (1_000, 3_162, 10_000, 31_623, 100_000)
 _MEDIUM = (*_SHORT, 316_228, 1_000_000)
 _LONG = (*_MEDIUM, 3_162_278, 10_000_000)
-#: How much `reproduce` can run, by name.
+#: The sizes of `reproduce`, by name.
 SIZES = {
     "quick": Size(
         _SHORT, 100_000, (10, 100, 1_000, 3_162, 10_000, 20_000), (2, 4, 8, 16, 32, 64), 10
@@ -102,7 +102,7 @@ def reproduce(
     engine, workers, advance
         See `calibrant.experiments.sweep`.
     timed : callable, optional
-        Called with the number of rounds that were timed and of all that will be.
+        Called with the number of rounds timed so far and in total.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def reproduce(
 
 
 def players(row: Row) -> list[Row]:
-    """Return the row, and the same row played by each of its nulls."""
+    """Return the row, and the same row for each of its nulls."""
     return [replace(row, forecaster=each) for each in (row.forecaster, *row.nulls)]
 
 
@@ -151,7 +151,7 @@ def tasks_of(row: Row, size: Size) -> Iterator[Task]:
 
 
 def measures_by_forecaster(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
-    """Return what to measure of each forecaster: no more than its rows ask for."""
+    """Return the measures of each forecaster that its rows need."""
     wanted: dict[str, set[str]] = {}
     for row in rows:
         for player in players(row):
@@ -182,7 +182,7 @@ def measured(
     """
     x, means = size.along(row.axis), envelope(errors)
     visible = visible_sizes(row, x, rounds=size.rounds, seeds=size.seeds)
-    # With too few sizes for a verdict, the exponent is fitted to all, to be looked at.
+    # With too few sizes for a verdict, the exponent is fitted to all of them, for information.
     counted = np.array(visible.sizes if visible.enough else [True] * len(x))
     chosen = np.array(x, dtype=np.float64)[counted]
     fit = fit_growth(chosen.tolist(), errors[:, counted], log_power=row.log_power)
@@ -193,7 +193,7 @@ def measured(
         compare_growth(chosen.tolist(), errors[:, counted], each[:, counted])
         for each in null_errors
     ]
-    # The best grid in hindsight is the one that the forecaster looks worst beside.
+    # The best grid in hindsight is the one that compares best with the forecaster.
     order = sorted(range(len(beside)), key=lambda at: -beside[at].level)
     verdict, reason = judge(row, fit, plain, [beside[at] for at in order], visible)
     best, null_means = beside[order[0]], envelope(null_errors[order[0]])
@@ -238,7 +238,7 @@ def measured(
 
 
 def over_lower_bound(row: Row, T: int, errors: Floats) -> float | None:
-    """Return the error on a mean drawn uniformly, divided by what no forecaster can avoid there.
+    """Return the error on a mean drawn uniformly, divided by the lower bound for any forecaster.
 
     For Cal2, PCal2 and PKLCal this is the sum behind Theorems `lower_bound_Cal2`,
     `lower_bound_PCal2` and Corollary `lower_bound_PKL`; for Cal1 it is sqrt(T), without a constant.
@@ -253,5 +253,5 @@ def over_lower_bound(row: Row, T: int, errors: Floats) -> float | None:
 
 
 def timings_of(row: Row, size: Size) -> list[Task]:
-    """Return what is timed for a row: its first world, at every size."""
+    """Return the tasks that are timed for a row: its first world, at every size."""
     return list(tasks_of(replace(row, worlds=row.worlds[:1]), replace(size, seeds=1)))

@@ -16,7 +16,7 @@ import numpy as np
 from calibrant import _specs
 from calibrant.experiments.tasks import Result
 
-#: The measures that forecasters can be ranked by, the best known first, and what readers call them.
+#: The measures by which forecasters can be ranked, the best known first, with their labels.
 ERRORS = {
     "cal2": "Cal2", "cal1": "Cal1", "klcal": "KLCal", "pcal2": "PCal2", "pklcal": "PKLCal",
     "ece": "ECE", "smece": "smooth ECE", "smooth_calibration": "smooth calibration",
@@ -32,7 +32,7 @@ BySize = dict[str, dict[float, list[float]]]
 
 
 class MeanAndSpread(NamedTuple):
-    """Mean and spread (standard deviation) of a measure over seeds, and whether none is better.
+    """Mean and spread (standard deviation) of a measure over seeds, and whether it is the best.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class MeanAndSpread(NamedTuple):
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that a sweep measured.
+    """All results of a sweep.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Results:
 
     @cached_property
     def measures(self) -> list[str]:
-        """The errors that were measured, the one that most tasks have first."""
+        """The measured errors, sorted by the number of tasks that have them."""
         tasks = {measure: len(self.measured(measure)) for measure in ERRORS}
         return sorted(filter(tasks.get, ERRORS), key=lambda measure: -tasks[measure])
 
@@ -95,7 +95,7 @@ class Results:
         return [result for result in self.all if measure in result.values]
 
     def longest(self, measure: str) -> dict[str, int]:
-        """Return the most rounds of each stream at which it was measured."""
+        """Return the largest number of rounds at which each stream was measured."""
         most: dict[str, int] = {}
         for result in self.measured(measure):
             task = result.task
@@ -105,8 +105,8 @@ class Results:
     def summary(self, measure: str) -> dict[tuple[str, int], dict[str, MeanAndSpread]]:
         """Return mean and spread over seeds, ``[stream, rounds][forecaster]``.
 
-        The forecasters come from the best to the worst over all streams, as `rank` has it with
-        the most rounds of each.
+        The forecasters are sorted from the best to the worst over all streams, by `rank` at
+        the largest number of rounds of each.
         """
         values: dict[tuple[str, int], dict[str, list[float]]] = {}
         for result in self.measured(measure):
@@ -130,9 +130,9 @@ class Results:
         return summary
 
     def errors(self, measure: str) -> dict[str, dict[str, float]]:
-        """Return the mean over seeds, ``[stream][forecaster]``, at the most rounds of each stream.
+        """Return the mean over seeds, ``[stream][forecaster]``, at each stream's largest size.
 
-        The forecasters come from the best to the worst, as `rank` has it.
+        The forecasters are sorted from the best to the worst by `rank`.
         """
         summary = self.summary(measure)
         return {
@@ -141,14 +141,14 @@ class Results:
         }
 
     def over_rounds(self, stream: str, measure: str) -> BySize:
-        """Return the errors on a stream, ``[forecaster][rounds]``, one a seed."""
+        """Return the errors on a stream, ``[forecaster][rounds]``, one per seed."""
         here = (result for result in self.measured(measure) if result.task.stream == stream)
         return _by_size(((result, float(result.task.rounds)) for result in here), measure)
 
     def over_worlds(self, measure: str) -> dict[tuple[str, str, int], BySize]:
         """Return the errors by deviation C or segments K, ``[axis, family, rounds]``.
 
-        Of each family of streams with at least three deviations or segments, at the most rounds.
+        For each family of streams with at least three deviations or segments, at its largest size.
         """
         families: dict[tuple[str, int], dict[str, list[Result]]] = {}
         for result in self.measured(measure):
@@ -191,14 +191,14 @@ def spread(values: Sequence[float]) -> float:
     """Return the standard deviation of a sample; NaN for one value, and where any is infinite."""
     if len(values) < 2 or not np.isfinite(values).all():
         return float("nan")
-    # Exactly 0 for equal values, where rounding would leave a little.
+    # Exactly 0 for equal values, in spite of rounding.
     return float(np.std(values, ddof=1)) if min(values) < max(values) else 0.0
 
 
 def rank(means: Mapping[str, Mapping[str, float]]) -> list[str]:
     """Return the forecasters from the best to the worst over all streams.
 
-    By the geometric mean of each error over the smallest on its stream, at most 100 of each.
+    By the geometric mean of the ratio of each error to the smallest on its stream, capped at 100.
     """
     logs: dict[str, list[float]] = {}
     for row in means.values():
@@ -208,7 +208,7 @@ def rank(means: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 
 def ratios(row: Mapping[str, float]) -> dict[str, float]:
-    """Return each error over the smallest; 1 for a smallest of 0, but infinity stays infinite."""
+    """Return the ratio of each error to the smallest; 1 if that is 0, but infinite for infinity."""
     best = min(row.values())
 
     def over_best(error: float) -> float:

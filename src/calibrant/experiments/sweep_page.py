@@ -1,4 +1,4 @@
-"""The report of a sweep: what its results say, in words, figures and tables."""
+"""The report of a sweep: its findings in words, figures and tables."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from calibrant.experiments.panels import (
     claim_name,
     claim_panels,
     growth_figures,
+    omissions,
     panels,
-    what_is_missing,
 )
 from calibrant.experiments.results import ERRORS, BySize, rank
 from calibrant.report.figures import WinnerMap
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 #: More lines in a figure, or more panels, would be too many to read.
 MOST_LINES, MOST_PANELS = 6, 6
-#: Of a figure drawn for a phone, in inches.
+#: The width of a figure drawn for a phone, in inches.
 PHONE = 3.9, 4.6
-#: Measures that a forecaster improves also by saying more.
+#: Measures that a forecaster also improves by being sharper.
 SHARPNESS_TOO = ("brier", "log_loss")
 
 
@@ -80,7 +80,7 @@ class SweepReport:
         self.order = rank(self.means)
         self.names = short_names(self.order)
         self.streams = show_streams(results.streams)
-        # A check of claims runs each forecaster on the streams of its claims alone: no winners.
+        # A check of claims runs each forecaster only on the streams of its claims, so nobody wins.
         self.compares = not claims or all(
             len(row) == len(self.order) for row in self.means.values()
         )
@@ -100,13 +100,13 @@ class SweepReport:
         if self.claims:
             self.claims_measured()
         self.replayed()
-        self.what_was_run()
+        self.provenance()
         path = self.folder / "report.html"
         self.page.save(path)
         return path
 
     def lead(self) -> list[str]:
-        """Return what to look at and what it means."""
+        """Return the introduction: what to look at and what it means."""
         rounds = sorted(set(self.results.longest(self.measure).values()))
         seeds = len(self.results.seeds)
         sizes = f"{rounds[-1]:,} rounds" if len(rounds) == 1 else f"up to {rounds[-1]:,} rounds"
@@ -144,7 +144,7 @@ class SweepReport:
         means, best = self.renamed(self.means), self.names[self.order[0]]
         self.page.section(
             "Who wins where",
-            f"One row a stream, one column a forecaster, from the best over all streams at the "
+            f"One row per stream, one column a forecaster, from the best over all streams at the "
             f"left to the worst at the right. Each number is a mean {self.error}. The ranking is "
             f"by the geometric mean of the error over the smallest of each row.",
         )
@@ -168,7 +168,7 @@ class SweepReport:
 
     def errors_of_one(self) -> None:
         """Show the errors of a forecaster that was run alone."""
-        self.page.section("The errors", "One row a stream, one column a measure.")
+        self.page.section("The errors", "One row per stream, one column a measure.")
         measured = [self.results.errors(measure) for measure in self.results.measures]
         (name,) = self.order
         self.page.table(
@@ -224,7 +224,7 @@ class SweepReport:
             )  # fmt: skip
 
     def growth(self, axis: str, word: str, errors: Mapping[str, BySize], text: str) -> None:
-        """Show errors against T, C or K, one panel a title, if there is anything to draw."""
+        """Show errors against T, C or K, one panel per title, if there is anything to draw."""
         best = {
             title: {self.names[n]: row[n] for n in self.order[:MOST_LINES] if n in row}
             for title, row in errors.items()
@@ -242,14 +242,14 @@ class SweepReport:
         self.figure(
             f"error-against-{axis}",
             panels(shown),
-            f"Mean {self.error} against the {word} {axis}.{what_is_missing(shown)}",
-            f"Line charts of {self.error} against the {word} on logarithmic axes, one a stream: "
+            f"Mean {self.error} against the {word} {axis}.{omissions(shown)}",
+            f"Line charts of {self.error} against the {word} on logarithmic axes, one per stream: "
             f"{', '.join(shown)}.",
             panels(shown, columns=1),
         )
 
     def claims_measured(self) -> None:
-        """Show the paper's claims beside what was measured."""
+        """Show the paper's claims and their measurements."""
         self.page.section(
             "The paper's claims, measured",
             "Each row is a rate that the paper proves, and the exponent that was fitted to the "
@@ -315,13 +315,14 @@ class SweepReport:
             try:
                 shown = show(self.results, self.measure, stream)
             except (ValueError, OSError) as error:
-                # A file may have moved, or a parameter be gone, since the results were made.
+                # A file may have been moved, or a parameter removed, since the results were
+                # computed.
                 self.page.text(f"A task could not be run again: {error}.")
             else:
                 if shown is not None:
                     self.figure(*shown, narrow=drawn(shown.figure, *PHONE))
 
-    def what_was_run(self) -> None:
+    def provenance(self) -> None:
         """Say which tasks the numbers come from."""
         self.page.section(
             "What was run",
@@ -353,7 +354,7 @@ class SweepReport:
                 file.write(content)
 
     def renamed(self, means: findings.Means) -> dict[str, dict[str, float]]:
-        """Return errors under the names that readers see."""
+        """Return errors under the names shown to readers."""
         return {
             self.streams[stream]: {self.names[name]: error for name, error in row.items()}
             for stream, row in means.items()

@@ -1,8 +1,8 @@
 """Run many tasks in parallel; survive a crash; write the same bytes on any engine.
 
-A folder holds one plan. Every result goes at once into its journal, so that a sweep which was
-interrupted, or killed, continues where it stopped. Once all are there, the results are written in
-one step and the journal is removed. A plan may grow: what is finished is used again.
+A folder holds one plan. Every result is immediately written to its journal, so that a sweep that
+was interrupted or killed resumes where it stopped. Once all results are there, they are written in
+one step and the journal is removed. A plan may grow: finished tasks are reused.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ENGINES: dict[str, Callable[[int | None], Engine]] = {"local": LocalEngine, "ray
 
 
 class SweepError(RuntimeError):
-    """Some tasks failed; the others are kept, and a rerun runs only those that failed.
+    """Some tasks failed; the results of the others are kept, and a rerun only runs the failed ones.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class SweepError(RuntimeError):
 
 
 class Progress(NamedTuple):
-    """How far a sweep is.
+    """The progress of a sweep.
 
     Examples
     --------
@@ -61,16 +61,16 @@ class Progress(NamedTuple):
     0.5
     """
 
-    tasks: int  # finished so far, those of an earlier run included
+    tasks: int  # finished so far, including those of an earlier run
     of: int
-    work: float  # the finished part of the time that all tasks of this run take
+    work: float  # the share of the total time of this run that has passed
     seconds_left: float | None  # not known before the first task is finished
 
 
 class Pace:
-    """The time that is left: the rounds that are left, at the pace of each forecaster so far.
+    """The remaining time: the remaining rounds at the pace of each forecaster so far.
 
-    A forecaster that has finished nothing yet counts with the pace of all.
+    A forecaster without finished tasks is assumed to have the average pace.
     """
 
     def __init__(self, tasks: Iterable[Task]) -> None:
@@ -86,7 +86,7 @@ class Pace:
         self._seconds[task.forecaster] = self._seconds.get(task.forecaster, 0.0) + seconds
 
     def progress(self, tasks: int, of: int, workers: int) -> Progress:
-        """Return how far the sweep is, with this many tasks finished of all."""
+        """Return the progress with this many finished tasks."""
         done = sum(self._seconds.values())
         if not done:
             return Progress(tasks, of, 1.0 if tasks == of else 0.0, None)
@@ -111,21 +111,21 @@ def sweep(
     """Run tasks and write their measures to ``folder/results.parquet``.
 
     The same tasks give the same bytes, whatever the engine, the number of workers, and however
-    often the sweep was interrupted. Tasks that are the same run once.
+    often the sweep was interrupted. Identical tasks run once.
 
     Parameters
     ----------
     tasks : iterable of Task
         What to run.
     folder : path
-        Where to; made if it is not there. What an earlier sweep finished there is not run again,
-        but all of it must belong to this plan.
+        The folder of the results; created if necessary. Tasks that an earlier sweep finished there
+        are not run again, but all of them must belong to this plan.
     measures : sequence of str, or callable
-        Which of `calibrant.experiments.TASK_MEASURES` to take, of all tasks or by task.
+        Which of `calibrant.experiments.TASK_MEASURES` to compute, for all tasks or for each task.
     engine : {"local", "ray"}
         Where tasks run: on the cores of this machine or on a Ray cluster.
     workers : int, optional
-        How many tasks run at a time; as many as there are cores by default.
+        How many tasks run in parallel; by default, the number of cores.
     advance : callable, optional
         Called with a `Progress` at the start and after every batch of tasks.
 
@@ -178,15 +178,15 @@ def sweep(
         unfinished.remove()
 
 
-def count_kept(folder: str | os.PathLike[str]) -> int:
-    """Return how many tasks are finished in a folder, whether or not its sweep is."""
+def count_finished(folder: str | os.PathLike[str]) -> int:
+    """Return how many tasks are finished in a folder, even if its sweep is not."""
     return len(finished_in(Path(folder)).keys() | journal.read(Path(folder)).keys())
 
 
 def identified(
     tasks: Iterable[Task], measures: Sequence[str] | Callable[[Task], Sequence[str]]
 ) -> dict[Identity, Task]:
-    """Return the tasks by identity, each once; refuse specs that cannot be read."""
+    """Return the tasks by identity, without duplicates; refuse invalid specs."""
     wanted: dict[Identity, Task] = {}
     streams: dict[str, tuple[str, str]] = {}  # a file is read once, not for every task
     if not callable(measures):
@@ -213,19 +213,19 @@ def check_measures(measures: Sequence[str]) -> Sequence[str]:
 
 
 def check_makeable(tasks: Iterable[Task]) -> None:
-    """Refuse a stream or a forecaster that cannot be made, before anything runs."""
+    """Refuse a stream or a forecaster that cannot be constructed, before anything runs."""
     tasks = list(tasks)
     rounds_of: dict[str, list[int]] = {}
     for task in tasks:
         rounds_of.setdefault(task.stream, []).append(task.rounds)
     deviations = {}
     for stream, rounds in rounds_of.items():
-        # What a family allows grows with its rounds: the shortest stream decides, and is cheap.
+        # A longer stream allows more parameters, so the shortest one decides, and is cheap.
         deviations[stream] = find(stream, rounds=min(rounds)).deviation
         most = length(stream)
         if most is not None and max(rounds) > most:
             raise ValueError(f"stream {stream!r} has {most} rounds, not {max(rounds)}")
-    # Whether a forecaster can be made depends on T and C alone, not on the seed or the stream.
+    # Whether a forecaster can be constructed depends only on T and C, not on seed or stream.
     for forecaster, T, C in {(t.forecaster, t.rounds, deviations[t.stream]): None for t in tasks}:
         make(forecaster, rounds=T, deviation=C)
 
@@ -233,7 +233,7 @@ def check_makeable(tasks: Iterable[Task]) -> None:
 def check_same_plan(
     finished: Iterable[Identity], wanted: dict[Identity, Task], folder: Path
 ) -> None:
-    """Refuse a folder with tasks of another plan: results are of one plan, whole."""
+    """Refuse a folder with tasks of another plan: results belong to one complete plan."""
     strange = [identity for identity in finished if identity not in wanted]
     if strange:
         first = strange[0]
@@ -247,7 +247,7 @@ def check_same_plan(
 
 
 def difference(identity: Identity, wanted: Iterable[Identity]) -> str:
-    """Say why a task is not in a plan, if one of the plan differs from it in one column only."""
+    """Say why a task is not in a plan, if a task of the plan differs in a single column."""
     for other in wanted:
         names = [
             name for name in Identity._fields if getattr(identity, name) != getattr(other, name)
@@ -267,12 +267,12 @@ def run_jobs(
     unfinished: journal.Journal,
     advance: Callable[[Progress], None],
 ) -> list[str]:
-    """Run jobs, keep each result in the journal as it comes; return the errors."""
+    """Run jobs and add each result to the journal when it arrives; return the errors."""
     pace = Pace(job.task for job in jobs)
     problems: list[str] = []
     done = of - len(jobs)
     advance(pace.progress(done, of, engine.workers))
-    # Closed whatever happens here, which stops the workers.
+    # Always closed, which stops the workers.
     with closing(engine.run(jobs)) as parts:
         for finished in parts:
             results = [each.result for each in finished if each.result is not None]

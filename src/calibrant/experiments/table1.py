@@ -2,9 +2,9 @@
 
 A claim is the order of growth of one error of one forecaster along one axis: the number of rounds
 T, the deviation C, or the number of segments K. Powers of logarithms are those of the theorems;
-where a theorem leaves a choice the smaller is taken, which is the harder claim to keep. Every row
-has nulls: fixed grids of several sizes, which know T and adapt to nothing, and of which the best in
-hindsight is to be beaten. Zoom, which the paper does not have, is held to the paper's rates. The
+if a theorem leaves a choice, the smaller power is used, which is the stronger claim. Every row
+has nulls: fixed grids of several sizes, which know T and do not adapt; the best of them in
+hindsight has to be beaten. Zoom, which is not from the paper, is held to the paper's rates. The
 paper is Liu, Luo & Ratliff, *Adaptive Calibration in Non-Stationary Environments*.
 """
 
@@ -20,10 +20,10 @@ from calibrant import _specs
 Axis = Literal["T", "C", "K"]
 IID, WORST = "i.i.d.", "C of order T"
 
-#: The height of a drift that is as hostile as it can be.
+#: The height of the most hostile drift.
 HEIGHT = 0.4
 ON_AVERAGE = 2 / math.pi  # of the height of a sine
-A_ROUND = HEIGHT * ON_AVERAGE  # the deviation that a round of such a drift adds
+A_ROUND = HEIGHT * ON_AVERAGE  # the deviation added by a round of such a drift
 
 
 class World(NamedTuple):
@@ -33,7 +33,7 @@ class World(NamedTuple):
     template: str  # of a spec
 
     def stream(self, x: int, rounds: int) -> str:
-        """Return the spec of the stream of size x with so many rounds."""
+        """Return the spec of the stream of size x with this number of rounds."""
         return self.template.format(
             x=x, share=min(1.0, x / A_ROUND / rounds), height=min(HEIGHT, x / ON_AVERAGE / rounds)
         )
@@ -60,7 +60,7 @@ class Row:
     log_power: float  # claimed, in the axis
     situation: str  # in words
     worlds: tuple[World, ...]
-    #: How the time of a round grows along the axis, as the paper counts it.
+    #: How the time of a round grows along the axis, according to the paper.
     cost_exponent: float
 
     @property
@@ -108,8 +108,8 @@ HOSTILE = (
 )
 # Their deviation is not known beforehand.
 ADVERSARIES = (World("greedy", "greedy:norm=l2"), World("contrarian", "contrarian"))
-# The worst for Cal2 and its kin is a drift as high as can be in as few rounds as C allows; for Cal1
-# it is one over all rounds, as low as C demands.
+# The worst for Cal2 and similar errors is a drift of maximal height in as few rounds as C allows;
+# for Cal1 it is one over all rounds, as low as C requires.
 DEVIATING = (
     World("short drift", f"drift:amplitude={HEIGHT},periods=2,share={{share:.9g}}"),
     World("long drift", "drift:amplitude={height:.9g},periods=2"),
@@ -141,13 +141,13 @@ class _Theorem(NamedTuple):
     time: _Time
 
 
-#: The nulls: T^(1/3) equal points are best for the worst world and sqrt(T) for the steadiest.
+#: The nulls: T^(1/3) equal points are best for the worst world, sqrt(T) for a stationary one.
 #: Foster and Hart predict 0 and 1 too, where PKLCal is infinite; Swap has equal steps of the angle.
 GRIDS = tuple(f"foster-hart:{size}" for size in ("horizon=T", "gaps=T^0.4", "gaps=T^0.5"))
 LOG_GRIDS = tuple(
     f"swap:loss=log,{size}" for size in ("horizon=T", "intervals=T^0.4", "intervals=T^0.5")
 )
-# Interval has min{sqrt(T), (T^2/C)^(1/3)} intervals, and a round looks at all of them. `Refined`
+# Interval has min{sqrt(T), (T^2/C)^(1/3)} intervals, and a round uses all of them. `Refined`
 # has (1 + C)^(1/3), which Swap squares.
 _EQUAL = _Time(0.5, THIRD, -THIRD, 0.5)
 _KNOWN1, _KNOWN2 = "sqrt(T) + (T C)^(1/3)", "(1 + C)^(1/3)"
@@ -177,11 +177,11 @@ KNOWN = (
 )  # fmt: skip
 
 _NONE1, _NONE2 = "min{sqrt(T) + (T C)^(1/3), sqrt(K T)}", "min{(1 + C)^(1/3), K}"
-# With C = 0 there is one segment, and the part in K is the smaller one: a1 sqrt(K T log T), and
-# a1 K. So not to know C costs half a log T for Cal1 and nothing for the others.
+# With C = 0 there is one segment, and the bound in K is the smaller one: a1 sqrt(K T log T), and
+# a1 K. So an unknown C costs half a power of log T for Cal1 and nothing for the others.
 UNKNOWN = (
-    # The label says what covers the row. For equal intervals there is the line of Table 1 alone:
-    # their certificate is not of the form that `combine_piecewise_cal1` asks for.
+    # The label names what covers the row. For equal intervals there is only the line of Table 1:
+# their certificate does not have the form that `combine_piecewise_cal1` requires.
     _Theorem(
         "Cal1", "Table 1, CalL1_knownC", _NONE1, "restarting:measure=l1,base=interval",
         1.0, 2 / 3, _EQUAL,
@@ -220,7 +220,7 @@ STATIONARY = (
 
 
 def _any_outcomes(theorem: _Theorem, constants: str) -> Iterator[Row]:
-    """Return the rows of one theorem: steady, hostile, in C and, where C is not known, in K."""
+    """Return the rows of a theorem: stationary, hostile, in C and, if C is unknown, in K."""
     error, label, claim, base, steady_logs, hostile_logs, time = theorem
     spec = base
     if base != "zoom":
@@ -229,7 +229,7 @@ def _any_outcomes(theorem: _Theorem, constants: str) -> Iterator[Row]:
         spec += ",constants=paper"
     l1 = error == "Cal1"
     unknown = theorem in UNKNOWN + ZOOM
-    # With printed constants the error moves so slowly that one hostile world shows it.
+    # With printed constants the error changes so slowly that one hostile world is enough.
     hostile = HOSTILE + (ADVERSARIES if unknown and constants != "paper" else ())
     deviating = DEVIATING if constants != "paper" else DEVIATING[:1]
 

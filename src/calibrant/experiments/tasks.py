@@ -1,7 +1,7 @@
-"""A task of a sweep: one forecaster on one stream, for so many rounds, with one seed.
+"""A task of a sweep: one forecaster on one stream, with a number of rounds and a seed.
 
-`measure_task` runs a `Task` and gives a `Result`. A `Result` is what every other module of this
-package reads and writes: it knows its task, what was measured, and the versions that measured it.
+`measure_task` runs a `Task` and returns a `Result`, which all other modules of this
+package read and write: it has the task, the measures, and the versions that computed them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from calibrant.streams.named import parameters as stream_parameters
 
 # All from one scorecard, which is cheap; `points` is the number of distinct predictions.
 FROM_SCORECARD = ("cal1", "cal2", "klcal", "ece", "brier", "log_loss")
-#: What a task is measured by unless something else is asked for.
+#: The default measures of a task.
 DEFAULT_MEASURES = (*FROM_SCORECARD, "points")
 # These need the whole distribution of every round.
 PSEUDO = ("pcal2", "pklcal")
@@ -51,7 +51,7 @@ FROM_ROUNDS = {
         *(subsampled_smooth_calibration, subsampled_step_calibration, two_bin_calibration),
     )
 }
-#: Everything that a task can be measured by.
+#: All measures of a task.
 TASK_MEASURES = (*DEFAULT_MEASURES, *PSEUDO, *FROM_ROUNDS)
 # Rounds whose distributions are held in memory at a time.
 CHUNK = 50_000
@@ -99,12 +99,12 @@ class Task:
         return find(self.stream, rounds=self.rounds, seed=self.seed)
 
     def make_forecaster(self, deviation: float | None) -> Forecaster:
-        """Return the forecaster before its first round; `deviation` is what C stands for."""
+        """Return the forecaster before its first round; `deviation` is the value of C."""
         return make(self.forecaster, seed=self.seed, rounds=self.rounds, deviation=deviation)
 
 
 class Identity(NamedTuple):
-    """What a task is, however its specs were written, and the versions that measured it.
+    """A task in canonical form, however its specs were written, and the versions that measured it.
 
     The same identity gives the same values. Parameters are JSON with sorted keys; those of a file
     hold the SHA-256 of its content.
@@ -159,7 +159,7 @@ def spec_of(name: str, parameters: str) -> str:
 
 @dataclass(frozen=True)
 class Result:
-    """A task and what was measured of it.
+    """A task and its measures.
 
     Parameters
     ----------
@@ -210,8 +210,8 @@ def measure_task(task: Task, measures: Sequence[str] = DEFAULT_MEASURES) -> Resu
     task : Task
         What to run.
     measures : sequence of str
-        Which of `TASK_MEASURES` to take. `pcal2` and `pklcal` look at every round's whole
-        distribution, which takes longer.
+        Which of `TASK_MEASURES` to compute. `pcal2` and `pklcal` use the whole distribution of
+        every round, which takes longer.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def measure_task(task: Task, measures: Sequence[str] = DEFAULT_MEASURES) -> Resu
 
 
 def run_task(task: Task, identity: Identity) -> Result:
-    """Run a task whose identity is known, and measure what that names."""
+    """Run a task whose identity is known, and compute the measures that it names."""
     measures, source = identity.measures, task.source()
     predictions, outcomes = run_rounds(task.make_forecaster(source.deviation), source, task.rounds)
     card = Scorecard()
@@ -236,8 +236,8 @@ def run_task(task: Task, identity: Identity) -> Result:
     values = {name: float(getattr(card, name)) for name in FROM_SCORECARD}
     values["points"] = float(len(card.distinct()))
     if any(name in PSEUDO for name in measures):
-        # A second forecaster with the same draws: the first has had its rounds, and what an
-        # adversary answers is known only afterwards.
+        # A second forecaster with the same draws: the first has already been run, and the outcomes
+        # of an adversary are only known afterwards.
         again = task.make_forecaster(source.deviation)
         values["pcal2"], values["pklcal"] = pseudo_errors(again, outcomes)
     for name, measure in FROM_ROUNDS.items():
@@ -277,7 +277,7 @@ def plan(
 ) -> list[Task]:
     """Return every forecaster on every stream, for every horizon, with seeds 0, 1, ...
 
-    A real stream that is shorter than a horizon is used whole, and once.
+    A real stream that is shorter than a horizon is used completely, and only once.
 
     Parameters
     ----------

@@ -1,18 +1,19 @@
-"""What the numbers of a row decide: whether its claim is kept, and whether adapting has paid.
+"""The verdict on a row: whether its claim holds, and whether adapting has paid off.
 
-A row passes when two things hold.
+A row passes if two conditions hold.
 
 1. The exponent fitted to its errors, with the claimed power of the logarithm, meets the claim: its
-   interval stays within the claimed one + 0.08. At the sizes of these runs a logarithm to the third
-   power hides an exponent of 0.3, so that this alone is kept by forecasters that the paper improves
-   on, and by some that are broken.
-2. The forecaster beats every null, the fixed grids that adapt to nothing: its level is below the
-   null's; or its plain slope is, and at the largest size its error. Where C is of order T the paper
-   claims no more than the rate that a grid has. The grid keeps it without the help of a logarithm,
-   and so must the forecaster; but that is nothing to pass beyond, and such a row is not counted.
+   interval stays below the claimed exponent + 0.08. At the sizes of these runs a logarithm to the
+   third power hides an exponent of 0.3, so forecasters that the paper improves on satisfy this
+   condition too, as do some that are broken.
+2. The forecaster beats every null, the fixed grids that do not adapt: its level is below that of
+   the null, or both its plain slope and its error at the largest size are. If C is of order T, the
+   paper claims no more than the rate of a grid. The grid satisfies it without the help of a
+   logarithm, and so must the forecaster; but there is nothing to beat, and such a row is not
+   counted.
 
-A row fails if it is beyond chance that one of the two does not hold. It is "not visible" if too few
-of its sizes count, or if an interval reaches to both sides of a limit: more seeds would tell.
+A row fails if one of the two is violated by more than chance explains. It is "not visible" if too
+few of its sizes count, or if an interval includes a limit, so that more seeds would be needed.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _WORSE = (PASSES, NOT_COUNTED, NOT_VISIBLE, FAILS)
 
 
 def meets(claimed: float, fit: Fit) -> tuple[str, str]:
-    """Return whether a fitted exponent meets the claimed one, and say so."""
+    """Return whether a fitted exponent meets the claimed one, with a sentence."""
     low, high = fit.interval
     verdict, word = NOT_VISIBLE, "may be"
     if high <= claimed + MARGIN:
@@ -64,9 +65,9 @@ def meets(claimed: float, fit: Fit) -> tuple[str, str]:
 
 
 def beats(beside_null: Comparison) -> tuple[str, str]:
-    """Return whether a forecaster beats its null beyond chance, and say how.
+    """Return whether a forecaster beats its null beyond chance, with a sentence.
 
-    A slope alone is not enough: one that is always wrong has the best slope in C of all.
+    A slope alone is not enough: a forecaster that is always wrong has the best slope in C.
     """
     level = _spell(beside_null.level, beside_null.level_interval)
     gap = _spell(beside_null.gap, beside_null.gap_interval)

@@ -1,8 +1,8 @@
-"""The sizes from which on a claim can show: smaller ones count neither for nor against it.
+"""The sizes from which a claim is visible: smaller ones count neither for nor against it.
 
 Each criterion is a number that follows from the algorithm and its constants: a T or a C from which
-on it can act as the proof has it. No error is looked at, so that a forecaster which does not do
-what it should cannot hide behind its own errors. A theorem of orders of growth says nothing about
+the algorithm can behave as in the proof. Errors are not used, so that a broken forecaster
+cannot hide behind its own errors. A theorem about orders of growth says nothing about
 the sizes at which its constants still dominate.
 """
 
@@ -26,15 +26,15 @@ from calibrant.streams import piecewise
 
 DELTA = 0.05  # the default of every forecaster
 FIRST_HORIZON = 64  # of a new `Restarting`
-#: An exponent is judged by no fewer sizes than these.
+#: The smallest number of sizes from which an exponent is judged.
 FEWEST_SIZES = 3
 
 
 class Visible(NamedTuple):
-    """At which sizes a claim can show, and why not at the others."""
+    """The sizes at which a claim is visible, and the reason why it is not at the others."""
 
     sizes: tuple[bool, ...]
-    why: str | None = None  # None if it can show everywhere
+    why: str | None = None  # None if it is visible everywhere
 
     @property
     def enough(self) -> bool:
@@ -43,9 +43,9 @@ class Visible(NamedTuple):
 
 
 def visible_sizes(row: Row, x: Sequence[int], *, rounds: int, seeds: int) -> Visible:
-    """Return at which sizes `x` a claim can show.
+    """Return at which sizes `x` a claim is visible.
 
-    Where the axis is not T, each size has so many `rounds`.
+    If the axis is not T, each size has this number of `rounds`.
     """
     if row.kind == "epoch-kl":
         least = least_mean(seeds)
@@ -84,7 +84,7 @@ def visible_sizes(row: Row, x: Sequence[int], *, rounds: int, seeds: int) -> Vis
 
 
 def least_mean(seeds: int) -> float:
-    """Return how near the means of the i.i.d. worlds come to 0 or 1."""
+    """Return the smallest distance of the means of the i.i.d. worlds from 0 or 1."""
     drawn = (float(piecewise(1, segments=1, seed=seed).means[0]) for seed in range(seeds))
     return min(0.1, *(min(mean, 1.0 - mean) for mean in drawn))
 
@@ -114,7 +114,7 @@ def threshold(row: Row, T: int, deviation: float = 0.0) -> float:
 
 
 def grid_bound(row: Row, T: int) -> float:
-    """Return the most error that equal intervals can have in T rounds of any kind.
+    """Return the largest error that equal intervals can have in any T rounds.
 
     N = ceil(T^(1/3)) of them, of probabilities, or of angles for the log loss; Lemma
     `abs_cal_error_byHu` of Interval, or the regret of Swap's learners and the rounding, to which
@@ -130,10 +130,10 @@ def grid_bound(row: Row, T: int) -> float:
 
 
 def first_block(row: Row, T: int) -> float:
-    """Return the most error that the first block of the tuned `Restarting`, of guess 8, can bring.
+    """Return the largest error of the first block of the tuned `Restarting`, with the guess 8.
 
-    That is G sub-blocks up to U(T, 0) and one up to U(T, 8); G is chosen as the block opens, for 64
-    rounds. Cal1 is held to a root: G sub-blocks of T rounds in all bring sqrt(G) U(T, 0).
+    It has G sub-blocks up to U(T, 0) and one up to U(T, 8); G is chosen at the start of the block,
+    for 64 rounds. Cal1 grows like a root: G sub-blocks with T rounds in total have sqrt(G) U(T, 0).
     """
     ratio = threshold(row, FIRST_HORIZON, 8.0) / threshold(row, FIRST_HORIZON)
     parts = math.sqrt(math.ceil(ratio**2)) if row.error == "Cal1" else math.ceil(ratio)
@@ -141,7 +141,7 @@ def first_block(row: Row, T: int) -> float:
 
 
 def cap_end(row: Row) -> int:
-    """Return the T from which on the average interval leaves the cap, with C of order T.
+    """Return the T from which the average interval leaves the cap, with C of order T.
 
     A round adds at most 1 to the squared losses of its interval, and they must sum to
     ln(dT)/cap^2, d being twice the number of intervals. `Refined` restarts with every epoch, the

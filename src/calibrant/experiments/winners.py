@@ -1,25 +1,25 @@
-"""Where each forecaster of a sweep is the best: in sharpness, and in calibration."""
+"""The streams on which each forecaster of a sweep is the best, in sharpness and in calibration."""
 
 from __future__ import annotations
 
 from calibrant.experiments.results import Results
 
-#: What is asked for, by what it is called in sentences; of those in a row, the first measured.
+#: The measures to report, by their names in sentences; of each row, the first that was measured.
 ASKED = {
     "Brier score": ("brier",),
     "log loss": ("log_loss",),
     "calibration": ("cal2", "ece", "cal1"),
 }
 NAMES = {"cal2": "calibration (Cal2)", "ece": "calibration (ECE)", "cal1": "calibration (Cal1)"}
-#: A longer list of streams is counted, not named.
+#: A longer list of streams is counted instead of named.
 MOST_NAMED = 4
 
 
 def wins(results: Results) -> dict[str, dict[str, list[str]]]:
     """Return the streams on which each forecaster is the best, ``[forecaster][measure]``.
 
-    By the mean over seeds at the most rounds of each stream; several may be equally good. Only
-    streams that more than one forecaster was measured on count.
+    By the mean over seeds at the largest size of each stream; several may be equally good. Only
+    streams with more than one forecaster count.
 
     Examples
     --------
@@ -51,9 +51,9 @@ def wins(results: Results) -> dict[str, dict[str, list[str]]]:
 
 
 def in_sentences(results: Results) -> list[str]:
-    """Return where each forecaster is the best, one sentence each, most wins first.
+    """Return where each forecaster is the best, one sentence each, with most wins first.
 
-    Those that are the best nowhere share the last sentence.
+    Those without a win share the last sentence.
     """
     found = wins(results)
     streams = len(results.streams)

@@ -124,7 +124,7 @@ def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[dict[str, n
 def load_bytes(
     blob: bytes | bytearray | memoryview,
 ) -> tuple[dict[str, Any], list[dict[str, npt.NDArray[Any]]]]:
-    """Return settings and arrays, which stand on the bytes, after every checksum was verified."""
+    """Return settings and arrays, which are views of the bytes, after verifying every checksum."""
     try:
         return _parse(memoryview(blob).toreadonly(), verify=True)
     except BROKEN as error:

@@ -25,9 +25,9 @@ from calibrant._checks import (
     check_seed,
     check_weight,
 )
-from calibrant._kernels.forking import Order, forkable_lock
 from calibrant._kernels.interrupts import uninterrupted
 from calibrant._kernels.kernel import Calls, all_or_nothing
+from calibrant._kernels.locks import Order, forkable_lock
 from calibrant._kernels.rounds.book import ANSWERS
 from calibrant._kernels.rounds.learner import listed_ids
 from calibrant._kernels.scores.recalibrate import KINDS, as_known
@@ -47,7 +47,7 @@ from calibrant.rounds.policy import Policy
 from calibrant.saving import Savable
 from calibrant.tables.errors import InputError
 
-#: One key a row, all integers or all strings.
+#: One key per row, all integers or all strings.
 Keys = Sequence[int] | Sequence[str] | npt.NDArray[Any]
 Times = Time | Sequence[Time] | npt.NDArray[Any]
 
@@ -104,7 +104,7 @@ class Fleet(Savable):
     >>> bool(abs(fleet[17].offset - offsets[17]) < 2 * fleet[17].deviation)
     True
 
-    Outcomes that come late are given by id:
+    Outcomes that arrive late are given by id:
 
     >>> p = fleet.predict_many([17, 4], [0.3, -0.2], ids=["a", "b"])
     >>> fleet.update_many([1, 0], ids=["b", "c"]).tolist()
@@ -192,7 +192,7 @@ class Fleet(Savable):
         """
         for name, time in (("at", at), ("due", due)):
             if time is not None:
-                time_of(time, name)  # one, not one a row
+                time_of(time, name)  # one, not one per row
         keys: Any = [key]
         (found,) = self.predict_many(
             keys,
@@ -558,7 +558,7 @@ class Fleet(Savable):
         return go_back
 
     def _mark(self) -> Callable[[], None]:
-        """Return what takes all of it back to where it is now, what waits included."""
+        """Return what takes all of it back to where it is now, including pending rounds."""
         before = {number: self.shard_arrays(number) for number in self._shards}
 
         def go_back() -> None:
@@ -566,7 +566,7 @@ class Fleet(Savable):
 
         return go_back
 
-    # -- what waits -----------------------------------------------------------------------------
+    # -- pending predictions ---------------------------------------------------------------------
 
     def advance(self, now: Time) -> int:
         """Advance the clock: learn what is due by `now`; return the number of outcomes learned.
@@ -719,7 +719,7 @@ class Fleet(Savable):
         return sum(len(shard.book) for shard in self._shards.values())
 
     def waiting(self) -> dict[Id, float]:
-        """Return when the predictions that wait were made, by id, of those with a time."""
+        """Return when the pending predictions were made, by id, of those with a time."""
         with self._lock:
             return {
                 id_: each.at
@@ -867,7 +867,7 @@ class Fleet(Savable):
 
     def _check_writable(self) -> None:
         if self._is_read_only:
-            raise ValueError("this fleet was opened read-only; Fleet.load reads it to go on")
+            raise ValueError("this fleet was opened read-only; use Fleet.load to continue it")
 
     # -- files and bytes -----------------------------------------------------------------------
 

@@ -57,7 +57,7 @@ def recalibrate_frame(
     smooth : str, optional
         What to call a second new column: the estimates to rank and to decide by (`Fleet.smooth`).
     fleet : Fleet, optional
-        One to go on with, instead of a fresh one of these arguments: for a frame a day.
+        One to continue with, instead of a fresh one of these arguments: for a frame a day.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def recalibrate_frame(
     if fleet is None:
         fleet = Fleet(seed, kind, silence=silence, after=after, hold=hold)
     elif not (silence is after is hold is None):
-        raise ValueError("a fleet that is given has its own silence, after and hold")
+        raise ValueError("a fleet has its own silence, after and hold: do not give them")
     elif not isinstance(fleet, Fleet):
         raise ValueError(f"fleet must be a Fleet, got {describe(fleet)}")
     table = from_frame(frame, "data frame", empty=True)

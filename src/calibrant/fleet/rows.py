@@ -117,7 +117,7 @@ def sliceable(column: Any) -> Any:
 
 def listed_names(ids: object) -> list[Id | None]:
     """Return the ids of rows of which some may have none."""
-    names: list[Id | None] = as_listed(ids, "ids", "a sequence of ids, one a row")
+    names: list[Id | None] = as_listed(ids, "ids", "a sequence of ids, one per row")
     for position, name in enumerate(names):
         if type(name) is not str and name is not None:
             try:

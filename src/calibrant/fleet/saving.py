@@ -160,7 +160,7 @@ def check_keys(
 
 
 def load_waiting(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.void]:
-    """Give a shard the ids that are done with and its predictions that wait; return these."""
+    """Give a shard the ids that are done with and its pending predictions; return these."""
     rows = arrays["waiting_rounds"]
     if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != OPENED.itemsize:
         raise ValueError(f"saved waiting_rounds must be {OPENED.itemsize} bytes of each")

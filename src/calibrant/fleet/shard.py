@@ -1,4 +1,4 @@
-"""One shard of a fleet: its keys, what they share, and its predictions that wait."""
+"""One shard of a fleet: its keys, what they share, and its pending predictions."""
 
 from __future__ import annotations
 

@@ -89,9 +89,9 @@ class ShardWatch:
         self, arrays: Mapping[str, npt.NDArray[Any]], keys: int, rounds: int, learned: int,
         opened: npt.NDArray[np.void], copy: bool,
     ) -> None:  # fmt: skip
-        """Take over what `arrays` returned of a shard with so many keys, rounds and outcomes.
+        """Restore what `arrays` returned of a shard with so many keys, rounds and outcomes.
 
-        `opened` are its predictions that wait.
+        `opened` are its pending predictions.
         """
         own = {k.removeprefix(PREFIX): v for k, v in arrays.items() if k.startswith(PREFIX)}
         check_names(own, {"keys", "late", "gain", "heard", *SIDES})
@@ -138,7 +138,7 @@ def check_cells(cells: npt.NDArray[np.void], most: float, rounds: int) -> None:
 
 
 def check_late(late: npt.NDArray[np.void], opened: npt.NDArray[np.void], most: float) -> None:
-    """Refuse what keys cannot know of the predictions that wait."""
+    """Refuse what keys cannot know of the pending predictions."""
     stakes, is_staked = opened["stakes"], opened["is_staked"]
     if not (np.isin(is_staked, (0, 1)).all() and ((stakes >= 0) & (stakes <= most + 1)).all()):
         raise ValueError(f"saved stakes of predictions that wait must be in [0, {most + 1}]")

@@ -1,4 +1,4 @@
-"""Forecasts of rows whose outcomes become known late, each by what is known when it is made."""
+"""Forecasts of rows with late outcomes, each based on what is known when it is made."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def at_once(arrives: Mask) -> Arrivals:
 
 
 def by_clock(time: Clock, available: Clock, arrives: Mask) -> Arrivals:
-    """Return the arrivals of outcomes that become known at times of their own.
+    """Return the arrivals of outcomes that become known at given times.
 
     `time` says when each row is predicted, `available` when its outcome becomes known, missing for
     never; `arrives`, whether the row has an outcome at all.
@@ -61,7 +61,7 @@ def by_clock(time: Clock, available: Clock, arrives: Mask) -> Arrivals:
 
 
 def used_from(arrivals: Arrivals, ahead: int) -> Arrivals:
-    """Return which outcomes a forecast uses that is made so many rows ahead.
+    """Return the outcomes that a forecast made so many rows ahead uses.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def forecast_parts(
     times: Floats | None = None,
     arrivals: Arrivals | None = None,
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Forecast rows in so many parts; give the predictions of each, and the expected ones.
+    """Forecast rows in so many parts; yield the predictions of each, and the expected ones.
 
     `times` says when each outcome happens, `arrivals` which are known to which row: those of all
     earlier rows, if it is not given.
@@ -100,7 +100,7 @@ def forecast_parts(
     >>> [len(predicted) for predicted, expected in forecast_parts(EventForecaster(), outcomes, 2)]
     [2, 2]
     """
-    done, first = 0, forecaster.rounds  # ids go on where those of an earlier file ended
+    done, first = 0, forecaster.rounds  # ids continue after those of an earlier file
     for rows in np.array_split(np.arange(len(outcomes)), parts):
         moments = None if times is None else times[rows]
         if arrivals is None:

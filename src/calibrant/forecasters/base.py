@@ -1,4 +1,4 @@
-"""What a forecaster adds to its kernel: arguments, saving, copying, the trace."""
+"""The base class of forecasters, which adds arguments, saving, copying and `trace` to a kernel."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MAX_HORIZON = 2**48
 
 
 class Forecaster(Savable, Kernel):
-    """The contract that every forecaster keeps.
+    """The contract that every forecaster satisfies.
 
     A round is `predict`, then `update` with the outcome. `run` plays many rounds in one compiled
-    loop and is bit for bit the same. The draw of round t depends on the seed and t alone. The
+    loop and is the same bit for bit. The draw of round t depends on the seed and t alone. The
     arguments of the constructor can be read as attributes.
 
     Examples
@@ -56,5 +56,5 @@ class Forecaster(Savable, Kernel):
 
 
 def check_horizon(horizon: int | None, *, fewest: int = 1) -> int:
-    """Return a number of rounds to tune for, or 0, which kernels take for none."""
+    """Return a number of rounds to tune for, or 0, which means none to the kernels."""
     return 0 if horizon is None else check_integer("horizon", horizon, fewest, MAX_HORIZON)

@@ -1,4 +1,4 @@
-"""Epoch, the paper's baseline for a world that does not change."""
+"""Epoch, the paper's baseline for a stationary world."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Epoch(Forecaster, EpochKernel):
 
     The second clips its prediction away from 0 and 1 by an angle of order sqrt(iota / s_m). The
     paper's iota, log(T / delta), is taken at the end of the epoch with delta = 0.05, so that no
-    horizon has to be given. Its constant, 8 pi, is as printed: at real horizons a rare event is
-    over-predicted (0.035 where nothing ever happens, after 100,000 rounds).
+    horizon has to be given. Its constant, 8 pi, is as printed: at realistic horizons, predictions
+    of a rare event are too high (0.035 after 100,000 rounds without any event).
 
     Parameters
     ----------
     measure : {"l2", "kl"}, default "l2"
-        The calibration error that the algorithm is meant for.
+        The calibration error that the algorithm is designed for.
     seed : int, default 0
         Kept for the contract; the forecaster draws nothing.
 
@@ -51,7 +51,7 @@ class Epoch(Forecaster, EpochKernel):
 
     @classmethod
     def kl(cls, *, seed: int = 0) -> Self:
-        """Return the forecaster that is meant for PKLCal.
+        """Return the forecaster designed for PKLCal.
 
         Examples
         --------

@@ -25,7 +25,7 @@ from calibrant.rounds.policy import Policy
 from calibrant.rounds.saving import load_book, save_book, take_book, waiting_rounds
 
 MOST_AHEAD = 10_000
-#: How the names of the saved parts of the monitor begin.
+#: The prefix of the names of the saved parts of the monitor.
 WATCH = "watch_"
 
 
@@ -80,7 +80,7 @@ class EventForecaster(Forecaster, EventKernel):
     >>> brier(predictions[500:], outcomes[500:]) < 0.001
     True
 
-    Outcomes that come late are given by id, in any order:
+    Outcomes that arrive late are given by id, in any order:
 
     >>> forecaster = EventForecaster()
     >>> monday, tuesday = forecaster.predict(id="monday"), forecaster.predict(id="tuesday")
@@ -130,7 +130,7 @@ class EventForecaster(Forecaster, EventKernel):
             return []
         if hasattr(periods, "__len__"):
             given = as_listed(periods, "periods", "an integer or a list of integers")
-            self._given["periods"] = given  # a list is what a saved one reads back as
+            self._given["periods"] = given  # a saved one is loaded as a list
         else:
             given = [periods]
         if len(given) > MOST_GIVEN:
@@ -139,7 +139,7 @@ class EventForecaster(Forecaster, EventKernel):
         return [each for each in dict.fromkeys(checked) if each not in BUILT_IN_PERIODS]
 
     def run(self, outcomes: npt.ArrayLike, *, at: npt.ArrayLike | None = None) -> Floats:
-        """Run one round an outcome and return the predictions, each made before its outcome.
+        """Run one round per outcome and return the predictions, each made before its outcome.
 
         All or nothing: interrupted with Ctrl-C, it is as if `run` had not been called.
 
@@ -181,7 +181,7 @@ class EventForecaster(Forecaster, EventKernel):
         return found
 
     def _mark(self) -> Callable[[], None]:
-        """Return what takes all back to where it is now."""
+        """Return a function that restores the current state."""
         rounds, state = self._save()
         return lambda: self._load(rounds, dict(state))
 
@@ -234,7 +234,7 @@ class EventForecaster(Forecaster, EventKernel):
         return self._monitor
 
     def weights(self) -> list[Memory]:
-        """Return what this round's forecast draws on, the heaviest first.
+        """Return what this round's forecast is based on, with the largest weight first.
 
         Examples
         --------

@@ -16,7 +16,7 @@ class Constants(NamedTuple):
 
     cap: float  # no rate of an expert rises above this
     correction: float  # weight of the second-order term
-    trust: float  # how much a block starts from the mean of the last; 1/2 is not at all
+    trust: float  # how much a block starts from the mean of the last; 1/2 means not at all
 
 
 CONSTANTS = {
@@ -31,9 +31,10 @@ class Interval(Forecaster, IntervalKernel):
 
     Algorithm `cal1_knownC` of Liu, Luo & Ratliff, *Adaptive Calibration in Non-Stationary
     Environments*, after Hu, Luo, Senapati & Sharan 2025. Each interval has one expert that gains
-    when the interval predicts too high and one that gains when it predicts too low; the MsMwC
-    algorithm of Chen, Luo & Wei 2021 weighs them. Where their balance changes sign, the two
-    neighbouring intervals are mixed so that no outcome pays the experts anything on average.
+    when the interval predicts too high and one that gains when it predicts too low; they are
+    weighted by the MsMwC algorithm of Chen, Luo & Wei 2021. Where their balance changes sign, the
+    two neighbouring intervals are mixed so that, for any outcome, the experts gain nothing on
+    average.
 
     Proved, with N intervals and the paper's constants: Cal1 = O~(sqrt(N T) + T/N) and
     Cal2 = O~(N + T/N^2) against any outcomes, hence O~(T^(2/3)) and O~(T^(1/3)) with the default
@@ -42,9 +43,10 @@ class Interval(Forecaster, IntervalKernel):
     2024 (docs/theorems/deviation.md).
 
     The constants ``"paper"`` are those of MsMwC's analysis: rates up to 1/64 and a second-order
-    term of weight 32. That term is then half as large as the gains themselves and pulls down every
-    weight that moves, so that the forecaster follows a drift late. ``"tuned"`` allows rates up to
-    1/16 and takes the smallest term for which the inequality it serves still holds; the regret
+    term of weight 32. That term is then half as large as the gains themselves and reduces every
+    weight that changes, so the forecaster follows a drift with a delay. ``"tuned"`` allows rates up
+    to
+    1/16 and uses the smallest term for which the required inequality still holds; the regret
     bound keeps its form, but its proof has not been redone. Measured, mean Cal2 over 5 seeds with
     T = 100,000 known, ``"paper"`` against ``"tuned"``: 24 and 24 for i.i.d. outcomes of mean 0.5,
     22 and 23 of mean 0.1, 390 and 30 on a slow sine.
@@ -61,7 +63,7 @@ class Interval(Forecaster, IntervalKernel):
     partition : Partition, optional
         The intervals themselves, a partition of all of [0, 1], instead of their number.
     horizon : int, optional
-        Number of rounds T to tune for. It can be passed; the guarantees then end.
+        Number of rounds T to tune for. More rounds are possible, without the guarantees.
     constants : {"tuned", "paper"}, default "tuned"
         Which constants the experts learn with.
     seed : int, default 0

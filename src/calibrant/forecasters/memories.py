@@ -1,4 +1,4 @@
-"""What the experts of a mixture remember, in words."""
+"""Descriptions in words of what the experts of a mixture remember."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 HOUR, DAY = 3600.0, 86400.0
-#: What a period means where the usual step between times is known, by step and period.
+#: The meaning of a period, by the usual step between times and the period.
 KNOWN_PERIODS = {
     (HOUR, 24): "the same hour yesterday",
     (HOUR, 168): "the same hour a week ago",
@@ -20,12 +20,12 @@ CALENDAR = ("the hour of the day", "the weekday", "the month", "the hour of the 
 
 
 class Memory(NamedTuple):
-    """What a forecaster or a recalibrator draws on, and how much it does so now.
+    """Something that a prediction is based on, and its current weight.
 
     Attributes
     ----------
     words : str
-        What is remembered, or what is made of a score.
+        What is remembered, or how a score is transformed.
     weight : float
         Its share of the prediction, in [0, 1].
 
@@ -48,8 +48,9 @@ def describe_experts(
 ) -> list[str]:
     """Return the words of every expert of an event mixture, in its order.
 
-    `rates` are those of the recent means. `periods` are given with how many rounds ago the outcomes
-    are that stand for the last one: several periods, if that is not known yet. `step` is the usual
+    `rates` are those of the recent means. Each of the `periods` comes with the number of rounds
+    since the outcomes that stand for the last one: several periods, if that one is not known yet.
+    `step` is the usual
     number of seconds between rounds, or 0 where it is not known.
     """
     contexts = ["the mean of all outcomes"]
@@ -59,7 +60,7 @@ def describe_experts(
         known = KNOWN_PERIODS.get((step, back))
         contexts.append(known or f"the outcomes {back} rounds ago")
         contexts += [f"the place in a period of {period}"] * 2
-    # Where rounds are days, or longer, all have one hour: it says no more than the rest.
+    # If rounds are days or longer, all have the same hour, which carries no information.
     contexts += CALENDAR if step < DAY else [contexts[0], *CALENDAR[1:3], CALENDAR[1]]
     return [
         "a blend of all memories",
@@ -76,7 +77,7 @@ def last_outcomes(count: int) -> str:
 
 
 def heaviest_first(words: Iterable[str], weights: Iterable[float]) -> list[Memory]:
-    """Return the memories, those with the same words together, the heaviest first."""
+    """Return the memories, joined if their words are equal, with the largest weight first."""
     total: defaultdict[str, float] = defaultdict(float)
     for each, weight in zip(words, weights, strict=True):
         total[each] += weight
@@ -85,7 +86,7 @@ def heaviest_first(words: Iterable[str], weights: Iterable[float]) -> list[Memor
 
 
 def heaviest_in_words(memories: Sequence[Memory], most: int = 3) -> str:
-    """Return the heaviest of some memories as part of a sentence, without those of no weight.
+    """Return the memories with the largest weights as part of a sentence.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def heaviest_in_words(memories: Sequence[Memory], most: int = 3) -> str:
 
 
 def family_of(words: str) -> str:
-    """Return what sort of memory this is, of the few that a picture can show.
+    """Return the kind of a memory, one of the few that a figure distinguishes.
 
     Examples
     --------

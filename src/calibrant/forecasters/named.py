@@ -2,8 +2,8 @@
 
 Every class that `calibrant.forecasters` and `calibrant.forecasters.rivals` export has a name, made
 from its own: `FosterHart` is ``foster-hart``. Parameters are those of the class or of one of its
-classmethods `for_...`, such as `FosterHart.for_horizon` and `Interval.for_deviation`: whichever
-takes them all makes the forecaster. Any other classmethod has a name of its own: `Epoch.kl` is
+classmethods `for_...`, such as `FosterHart.for_horizon` and `Interval.for_deviation`: the one
+that accepts them all is used. Any other classmethod has a name of its own: `Epoch.kl` is
 ``epoch-kl``. A number may be a formula of T, the number of rounds, or C, the deviation of the
 stream: ``T``, ``T/10``, ``T^0.5``, ``2*C``.
 """
@@ -29,7 +29,7 @@ WORDS = r"(?<=[a-z])(?=[A-Z\d])|(?<=\d)(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 
 
 def _named(package: object) -> Iterator[tuple[str, Sequence[Maker]]]:
-    """Give the name and the makers of every forecaster that a package exports."""
+    """Yield the name and the constructors of every forecaster that a package exports."""
     for cls in vars(package).values():
         if not (inspect.isclass(cls) and issubclass(cls, Forecaster)) or cls is Forecaster:
             continue
@@ -49,7 +49,7 @@ def _named(package: object) -> Iterator[tuple[str, Sequence[Maker]]]:
 
 #: The rivals among `FORECASTERS`.
 RIVALS: dict[str, Sequence[Maker]] = dict(_named(rivals))
-#: Every forecaster that a user can name, and what makes it.
+#: Every forecaster that a user can name, with its constructors.
 FORECASTERS: dict[str, Sequence[Maker]] = {**dict(_named(forecasters)), **RIVALS}
 
 
@@ -65,7 +65,7 @@ def make(
     seed : int, default 0
         Seed of its draws.
     rounds, deviation : number, optional
-        What T and C stand for in the spec; one that is missing must not be used there.
+        The values of T and C in the spec; one that is missing must not be used there.
 
     Examples
     --------

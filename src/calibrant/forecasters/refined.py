@@ -19,7 +19,7 @@ class Refined(Forecaster, RefinedKernel):
     double in width; on these it runs `Interval` (measures l1 and l2) or `Swap` (pseudo_l2 with the
     squared loss, pseudo_kl with the log loss, in angles) from scratch.
 
-    Proved, with the constants ``"paper"``, a horizon T and a deviation C that the outcomes keep,
+    Proved, with the constants ``"paper"``, a horizon T and outcomes of deviation at most C,
     each with probability 1 - delta: Cal1 = O~(sqrt(T) + (C T)^(1/3)) for l1 (Theorem
     `cal1_better`), Cal2 = O~(1 + C^(1/3)) for l2 (`cal2_approach1`), PCal2 and Cal2 = O~(1 +
     C^(1/3)) for pseudo_l2 (`PCal2_bound`), PKLCal = O~(1 + C^(1/3)) for pseudo_kl
@@ -28,8 +28,8 @@ class Refined(Forecaster, RefinedKernel):
     The constants ``"tuned"`` keep the form of the algorithm and change its numbers: the mean of
     all rounds instead of the last epoch's, a radius of 1.5 standard errors, an edge at that mean,
     experts that start from it, intervals that predict their end nearest to it, learners of Swap
-    that count it as a quarter of its rounds. They need no horizon and ignore one. That
-    the guarantees keep their order is argued, not proved.
+    that count it as a quarter of its rounds. They need no horizon and ignore one. There is
+    an argument, but no proof, that the guarantees keep their order.
 
     Measured, mean over 20 seeds at T = 100,000 and deviation 0, i.i.d. outcomes of mean 0.5 and
     0.05, ``"tuned"`` against ``"paper"``, no horizon given: Cal1 of l1 471 and 200 against 2043 and
@@ -42,7 +42,7 @@ class Refined(Forecaster, RefinedKernel):
     measure : {"l2", "l1", "pseudo_l2", "pseudo_kl"}, default "l2"
         The calibration error to keep small.
     deviation : float, default 0.0
-        C: how far the means of the outcomes stray from one value, summed over all rounds.
+        C: the distance of the means of the outcomes from a single value, summed over all rounds.
     horizon : int, optional
         Number of rounds T to tune for; at least 2. Only ``"paper"`` uses it.
     delta : float, default 0.05

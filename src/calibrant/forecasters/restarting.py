@@ -1,4 +1,4 @@
-"""Restarting, the paper's forecaster for a world of which nothing is known."""
+"""Restarting, the paper's forecaster for an unknown deviation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SubBlock:
         Its rounds: the first, and the one after the last, or None while it lasts.
     error, threshold : float
         Its calibration error, and the error that its assumption explains. It ends when the error
-        passes the threshold.
+        exceeds the threshold.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def base_kernel(
     constants: str,
     seed: int = 0,
 ) -> Restartable:
-    """Return what `Restarting` restarts; horizon 0 stands for none."""
+    """Return the kernel that `Restarting` restarts; horizon 0 stands for none."""
     if base == "interval":
         cap, correction, _ = INTERVAL_CONSTANTS[constants]
         return UniformKernel(seed, deviation, float(horizon), delta, cap, correction)
@@ -85,25 +85,25 @@ class Restarting(Forecaster, RestartingKernel):
 
     Algorithm `meta_alg_piecewise` of Liu, Luo & Ratliff, *Adaptive Calibration in Non-Stationary
     Environments*. Block b = 1, 2, ... guesses a deviation of 8^b. Its first G_b sub-blocks assume
-    no deviation at all: each runs a fresh base until the error passes what stationarity
+    no deviation at all: each runs a new base until the error exceeds what stationarity
     explains, the certificate U(rounds of the sub-block, 0). One more assumes the guess and runs
-    until the error passes U(all rounds, 8^b).
+    until the error exceeds U(all rounds, 8^b).
 
     Proved, with the constants ``"paper"`` and a horizon, for outcomes of unknown deviation C and
-    unknown number K of i.i.d. segments, with probability 1 - delta:
-    Cal1 = O~(min{sqrt(K T), sqrt(T) + (C T)^(1/3)}) for l1 (Theorem `combine_piecewise_cal1`),
-    Cal2 = O~(min{K, 1 + C^(1/3)}) for l2, with either base (`combine_piecewise_cal2`), PKLCal
-    likewise for pseudo_kl (`combine_piecewise_PKL`). For pseudo_l2 the paper states no theorem;
-    that of Cal2 is proved by what PCal2 has as well. The paper's Table 1 has the bound of l1 also
-    for the base ``"interval"``; but equal intervals for T rounds have a certificate of order
-    sqrt(T), not sqrt(n) as the theorem asks, so that only the stationary case is covered. The
-    certificates with explicit constants are so large that at real horizons it never restarts
+    unknown number K of i.i.d. segments, with probability 1 - delta: Cal1 = O~(min{sqrt(K T),
+    sqrt(T) + (C T)^(1/3)}) for l1 (Theorem `combine_piecewise_cal1`), Cal2 = O~(min{K, 1 +
+    C^(1/3)}) for l2, with either base (`combine_piecewise_cal2`), PKLCal likewise for pseudo_kl
+    (`combine_piecewise_PKL`). For pseudo_l2 the paper states no theorem; the proof for Cal2 uses
+    only properties that PCal2 also has. The paper's Table 1 also has the bound of l1 for the base
+    ``"interval"``; but equal intervals for T rounds have a certificate of order sqrt(T), not
+    sqrt(n) as the theorem requires, so only the stationary case is covered. The certificates with
+    explicit constants are so large that at realistic horizons it never restarts
     (`calibrant.certificates`).
 
-    The constants ``"tuned"`` take certificates that were measured: under stationarity, a
-    sub-block passes its own with probability at most delta. Nothing is proved of them. They need
-    no horizon and ignore one: the rounds so far take its place, and twice their number where the
-    number of sub-blocks of a block is chosen.
+    The constants ``"tuned"`` use measured certificates: under stationarity, a sub-block exceeds its
+    own with probability at most delta. Nothing is proved about them. They need no horizon and
+    ignore one: the number of rounds so far is used instead, and twice that number to choose the
+    number of sub-blocks of a block.
 
     Measured, mean Cal2 of l2 over 20 seeds at T = 100,000, ``"tuned"`` without a horizon against
     ``"paper"`` with it: 10 against 364 for i.i.d. outcomes of mean 0.5, 25 against 869 for two
@@ -113,16 +113,16 @@ class Restarting(Forecaster, RestartingKernel):
     Parameters
     ----------
     measure : {"l2", "l1", "pseudo_l2", "pseudo_kl"}, default "l2"
-        The error that is watched, and kept small.
+        The error that is tested, and kept small.
     base : {"refined", "interval", "swap"}, default "refined"
         What is restarted. ``"refined"`` is `Refined` with the same measure. For l1 also
         ``"interval"``, `Interval` on as many equal intervals as suit the deviation (Theorem
         `CalL1_knownC`), which needs a horizon. For l2 also ``"swap"``, `Refined` for pseudo_l2,
-        watched by the Cal2 of its predictions (Corollary `Cal2_bound_implied_by_PCal2`).
+        tested by the Cal2 of its predictions (Corollary `Cal2_bound_implied_by_PCal2`).
     horizon, constants, seed
         As in `Refined`.
     delta : float, default 0.05
-        Probability with which a sub-block (``"tuned"``) or all that is proved (``"paper"``) may
+        Probability with which a sub-block (``"tuned"``) or the theorem as a whole (``"paper"``) may
         fail.
 
     Examples
@@ -176,9 +176,9 @@ class Restarting(Forecaster, RestartingKernel):
 
     @property
     def history(self) -> list[SubBlock]:
-        """One record a sub-block, the current one last.
+        """One record per sub-block, the current one last.
 
-        Of those that are over, the last 4096 are kept; `forgotten` counts the others.
+        Of the finished ones, the last 4096 are kept; `forgotten` counts the others.
         """
         rows = [*self._rows().tolist(), self._row().tolist()]
         records = [

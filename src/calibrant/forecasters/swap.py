@@ -11,8 +11,8 @@ from calibrant.partitions import Partition, check_resolution
 class Swap(Forecaster, SwapKernel):
     """Predict from points that each learn the mean outcome of their own rounds.
 
-    Every point s of the grid has a learner that aims at the mean outcome of the rounds that
-    predicted s; its aim is rounded to the two points around it. These moves from point to point
+    Every point s of the grid has a learner whose target is the mean outcome of the rounds that
+    predicted s, rounded to the two points around it. These moves from point to point
     form a Markov chain; drawing from its stationary distribution leaves no regret for having
     predicted one point instead of another.
 
@@ -20,16 +20,16 @@ class Swap(Forecaster, SwapKernel):
     rounding that keeps the mean): proved, with N intervals, PCal2 = O~(N + T/N^2). With
     ``loss="log"`` that of Luo, Senapati & Sharan 2025 (exponentially weighted online optimisation,
     equal steps of the angle 2 arcsin sqrt(p)): PKLCal of the same order. Both are O~(T^(1/3)),
-    against any outcomes, with the default N = ceil(T^(1/3)). That paper has (T/log T)^(1/3), which
-    balances the bound better and does worse: mean Cal2 over 5 seeds, T = 100,000, log loss, 145
+    against any outcomes, with the default N = ceil(T^(1/3)). That paper uses (T/log T)^(1/3), which
+    balances the bound better but performs worse: mean Cal2 over 5 seeds, T = 100,000, log loss, 145
     against 32 for i.i.d. outcomes of mean 0.5 and 76 against 32 on a slow sine.
 
     The distribution is the exact stationary one of a closed class of points: of the classes that
     the last prediction leads to, the one with the smallest point.
 
-    Without a horizon, and if the number of intervals is left to it, the rounds fall into blocks,
+    Without a horizon and a number of intervals, the rounds are divided into blocks,
     each eight times as long as the last, the first of 64 rounds. Every block starts over, with
-    learners that aim at the last block's mean instead of 1/2.
+    learners that start at the last block's mean instead of 1/2.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Swap(Forecaster, SwapKernel):
         Intervals whose end points are the points, instead of their number. For the log loss 0 and 1
         must not be among them.
     horizon : int, optional
-        Number of rounds T to tune for; it decides the number of intervals and nothing else.
+        Number of rounds T to tune for; it only determines the number of intervals.
     seed : int, default 0
         Seed of the draws, in [0, 2**64 - 1].
 

@@ -1,4 +1,4 @@
-"""Zoom, the default forecaster."""
+"""Zoom, a forecaster that refines its grid where the outcomes require it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from calibrant._checks import Floats, check_seed
 from calibrant._kernels.paper.zoom import ZoomKernel
 from calibrant.forecasters.base import Forecaster
 
-#: Visits below which Proposition 1 allows a point 1 instead of 1 / visits.
+#: The number of visits from which Proposition 1 has 1 / visits for a point, instead of 1.
 FEW = 8
 
 
@@ -20,11 +20,11 @@ class Grid(NamedTuple):
     Attributes
     ----------
     points : array
-        Probabilities, increasing. All have been inserted where the outcomes led.
+        Probabilities, increasing.
     visits : array
         Rounds that predicted each point.
     bias : array
-        Sum of prediction minus outcome over those rounds: positive where it over-predicts.
+        Sum of prediction minus outcome over those rounds: positive if predictions were too high.
 
     Examples
     --------
@@ -41,12 +41,12 @@ class Grid(NamedTuple):
 
 
 class Zoom(Forecaster, ZoomKernel):
-    """Predict from points that are inserted where the outcomes lead.
+    """Predict from an adaptive grid, which is fine near the truth and coarse elsewhere.
 
     Against any opponent who does not see the draws, its expected Cal2 is
     O(T^(1/3) log^(4/3) T), O(log^4 T + log^(8/3) T C^(1/3)) with C the deviation of the outcomes,
-    and linear in K, up to logarithms, where their means change K times, without knowing T, C or K:
-    Theorems 1 to 3 of docs/zoom-proof.md. That its bets help on streams that move is only measured.
+    and linear in K, up to logarithms, if their means change K times, without knowing T, C or K:
+    Theorems 1 to 3 of docs/zoom-proof.md. That its bets help if means move is only measured.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Zoom(Forecaster, ZoomKernel):
         super().__init__(check_seed(seed))
 
     def grid(self) -> Grid:
-        """Return the points predicted so far or next, with their visits and biases.
+        """Return the points that were predicted or may be next, with their visits and biases.
 
         Examples
         --------
@@ -86,12 +86,12 @@ class Zoom(Forecaster, ZoomKernel):
         return Grid(points, visits, bias)
 
     def certificate(self) -> float:
-        """Return what Theorem 1 bounds this run's Cal2 by, in expectation.
+        """Return the bound of Theorem 1 on the expected Cal2 of this run.
 
         With B the bound on the sum of all costs, from the visits, the cuts and the widths of the
-        gaps of this run, it is B / 2 plus the rest that Proposition 1 allows each life of a visited
-        point. Whoever chose the outcomes without seeing the draws, the mean of Cal2 over the draws
-        is at most the mean of this number; a single run may be unlucky, by chance alone.
+        gaps of this run, it is B / 2 plus the remaining term of Proposition 1 for each life of a
+        visited point. If the outcomes were chosen without seeing the draws, the mean of Cal2 over
+        the draws is at most the mean of this number; in a single run, Cal2 may exceed it by chance.
 
         Examples
         --------

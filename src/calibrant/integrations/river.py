@@ -37,7 +37,7 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
     `MulticlassRecalibrator`, to which every label that the model or the stream names is a class
     from then on. Where the model itself gives no probabilities yet, nothing is recalibrated.
 
-    Labels that come late are given by id: ``open_one(x, id=...)`` predicts and waits, and
+    Labels that arrive late are given by id: ``open_one(x, id=...)`` predicts and waits, and
     ``learn_one(x, y, id=...)`` teaches the model x and y, and the recalibrator what the model had
     predicted when it was asked, however much it has learned since. A label that is never announced
     is not for this class, since the model would have to learn it too: give the model's scores to a
@@ -67,7 +67,7 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
     >>> round(model.predict_raw_one(x)[True], 1), round(model.predict_proba_one(x)[True], 1)
     (0.9, 0.7)
 
-    A label that comes late:
+    A label that arrives late:
 
     >>> _ = model.open_one(x, id="order 17")
     >>> model.learn_one(x, True, id="order 17")
@@ -165,7 +165,7 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         """
         raw, name = _checked(self.predict_raw_one(x, **kwargs)), check_id(id)
         if name in self._early or self._waits(name):
-            raise ValueError(f"id {name!r} was predicted already and waits for its label")
+            raise ValueError(f"id {name!r} was predicted already and is still pending")
         if raw:
             return self._predict(raw, name)
         self._early[name] = None
@@ -204,8 +204,8 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         is_waiting = self._waits(name)
         if not is_waiting and name not in self._early:
             raise ValueError(
-                f"id {name!r} does not wait for its label: open_one() did not predict it, "
-                "it had its label, or it expired"
+                f"no prediction with id {name!r} is pending: open_one() did not predict it, "
+                "it has its label, or it expired"
             )
         weight = weight_in(kwargs)
         self.model.learn_one(x, y, **kwargs)

@@ -27,7 +27,7 @@ class CalibratedRegressor(base.Wrapper[base.Regressor], base.Regressor):
     gives the forecast and the outcome to a `NumberRecalibrator`, which so learns only out of
     sample. ``predict_one`` changes nothing; with ``with_interval=True`` it returns an interval.
 
-    Outcomes that come late are given by id: ``open_one(x, id=...)`` predicts and waits, and
+    Outcomes that arrive late are given by id: ``open_one(x, id=...)`` predicts and waits, and
     ``learn_one(x, y, id=...)`` teaches both.
 
     Parameters
@@ -92,7 +92,7 @@ class CalibratedRegressor(base.Wrapper[base.Regressor], base.Regressor):
         return conf.Interval(low, high)
 
     def open_one(self, x: dict[Any, Any], *, id: Id) -> Distribution:  # noqa: A002
-        """Predict a row whose outcome comes late, by this id."""
+        """Predict a row whose outcome arrives late, by this id."""
         return self.recalibrator.predict(self._forecast(x), id=id)
 
     def learn_one(

@@ -1,9 +1,9 @@
-"""How calibrated was it: exact errors, the field's other measures, and a streaming scorecard.
+"""Measures of calibration: exact errors, other common measures, and a streaming scorecard.
 
-Every function takes predictions and outcomes in [0, 1], one of each a round, as any
+Every function takes predictions and outcomes in [0, 1], one of each per round, as any
 one-dimensional array, list or series; outcomes may be fractional. The errors that the theory of
-online calibration bounds are *sums* over rounds, un-normalised: divide by T for a rate. Measures
-that the field reports as *means* are means here too. With n rounds that predicted p, of mean
+online calibration bounds are *sums* over rounds, not normalised: divide by T for a rate. Measures
+that are usually reported as *means* are means here too. With n rounds that predicted p, and mean
 outcome rho:
 
 ==================== ==== ======== ==========================================================
@@ -28,19 +28,19 @@ log_loss             mean [0, inf] -y log p - (1 - y) log(1 - p)
 murphy, murphy_log   mean          reliability - resolution + uncertainty of the last two
 ==================== ==== ======== ==========================================================
 
-`subsampled_smooth_calibration` and `subsampled_step_calibration` are those measures of a random
-half of the rounds, on average.
+`subsampled_smooth_calibration` and `subsampled_step_calibration` are the averages of those measures
+over random halves of the rounds.
 
 Read `distinct.py` first: the sums of rounds by distinct prediction, from which every exact measure
-starts. `exact.py` holds the five errors that the theory bounds, and `scorecard.py` the same
-numbers while the rounds still come in; each other file holds one family.
+is computed. `exact.py` has the five errors that the theory bounds, and `scorecard.py` computes the
+same numbers while rounds are added; each of the other files has one family.
 
-Of several classes, one of which happens, predictions are rows that sum to one, and outcomes are
-labels: `confidence_ece`, `top_label_ece`, `classwise_ece`, `multiclass_brier` and
-`multiclass_log_loss`, all means; `class_summary` has them all, beside what chance explains.
+For several classes, predictions are rows that sum to one, and outcomes are labels:
+`confidence_ece`, `top_label_ece`, `classwise_ece`, `multiclass_brier` and `multiclass_log_loss`,
+all of them means; `class_summary` has them all, compared with what chance explains.
 
-Of no rounds a sum is 0.0, and a mean raises ValueError. These hold on every input, and are
-tested: ``cal1 <= sqrt(T * cal2)``, ``2 * cal2 <= klcal``, ``2 * pcal2 <= pklcal``,
+Without rounds, a sum is 0.0, and a mean raises ValueError. The following hold for every input, and
+are tested: ``cal1 <= sqrt(T * cal2)``, ``2 * cal2 <= klcal``, ``2 * pcal2 <= pklcal``,
 ``cal2 <= decision_loss <= 2 * cal1``, ``u_calibration <= 2 * decision_loss``,
 ``smooth_calibration <= cal1``, ``smooth_calibration / 2 <= lower_distance <= 2 *
 smooth_calibration``, ``step_calibration <= cutoff_calibration <= 2 * step_calibration``. The

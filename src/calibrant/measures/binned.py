@@ -1,4 +1,4 @@
-"""What bins show: calibration errors as most of the field reports them, and reliability."""
+"""Measures over bins: the usual calibration errors, and reliability."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ece(
         How many bins.
     scheme : {"width", "mass"}
         Bins of equal width, [i/bins, (i+1)/bins), the last one closed, so that 0 and 1 are in
-        real bins; or of equal mass, cut by rank. Equal predictions share a bin always: that of
+        real bins; or of equal mass, cut by rank. Equal predictions always share a bin, that of
         their middle rank.
     norm : {1, 2}
         Which mean of the differences.
@@ -61,12 +61,12 @@ def ece(
 def debiased_ece2(
     predictions: npt.ArrayLike, outcomes: npt.ArrayLike, *, bins: int = 20, scheme: Scheme = "width"
 ) -> float:
-    """Return an estimate without bias of the squared l2 error, ``ece(..., norm=2) ** 2``.
+    """Return an unbiased estimate of the squared l2 error, ``ece(..., norm=2) ** 2``.
 
-    The plain square is too large, because a bin's mean residual has a variance of its own even
-    when calibration is perfect; here the estimated variance is subtracted. The estimate can be
-    negative, and is then as good as 0. A bin with one round adds 0: its residual cannot be told
-    from noise. The result lies in [-1, 1].
+    The plain square is too large, because the mean residual of a bin has a variance even when
+    calibration is perfect; here the estimated variance is subtracted. The estimate can be
+    negative, which means the same as 0. A bin with one round adds 0, because its residual cannot be
+    distinguished from noise. The result lies in [-1, 1].
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def debiased_ece2(
     Notes
     -----
     Where a bin holds a single prediction and outcomes are 0 or 1 this is the estimator of Kumar,
-    Liang and Ma, which takes rho (1 - rho) / (n - 1). Elsewhere theirs leaves out that
-    predictions vary within the bin; the variance of the residuals, used here, has it in.
+    Liang and Ma, which takes rho (1 - rho) / (n - 1). Elsewhere theirs ignores that
+    predictions vary within the bin; the variance of the residuals, used here, includes this.
 
     References
     ----------
@@ -99,7 +99,7 @@ def debiased_ece2(
 
 
 def sum_by(which: Indices, values: Floats | Counts, size: int) -> Floats:
-    """Return the sum of the values of each of `size` groups, `which` being the group of each."""
+    """Return the sums of values over `size` groups; `which` has the group of each value."""
     sums: Floats = np.bincount(which, weights=values, minlength=size).astype(np.float64, copy=False)
     return sums
 
@@ -107,7 +107,7 @@ def sum_by(which: Indices, values: Floats | Counts, size: int) -> Floats:
 def bins_of(p: Floats, bins: int, scheme: str = "width", count: Counts | None = None) -> Indices:
     """Return the bin of each prediction: of equal width, or of equal mass as `ece` has it.
 
-    With `count`, predictions are distinct and ascend, and each was made so many times.
+    With `count`, predictions are distinct and ascending, and `count` says how often each was made.
     """
     if check_choice("scheme", scheme, ("width", "mass")) == "width":
         edges = np.arange(bins + 1) / bins
@@ -121,13 +121,13 @@ def bins_of(p: Floats, bins: int, scheme: str = "width", count: Counts | None = 
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityTable:
-    """One row a bin; arrays of the same length.
+    """One row per bin; arrays of the same length.
 
     Attributes
     ----------
     lower, upper : ndarray
-        The edges of each bin of equal width, ``lower <= p < upper``; the last bin holds 1 too. Of
-        a bin of equal mass, its smallest and its largest prediction, NaN if it is empty.
+        The edges of each bin of equal width, ``lower <= p < upper``; the last bin also contains 1.
+        For bins of equal mass, the smallest and the largest prediction, NaN if the bin is empty.
     count : ndarray of int
         Rounds in the bin.
     mean_prediction, mean_outcome : ndarray
@@ -135,7 +135,7 @@ class ReliabilityTable:
     interval_low, interval_high : ndarray
         Wilson's interval for the mean outcome, [0, 1] in an empty bin.
     miscalibrated : ndarray of bool
-        Whether the mean prediction lies outside the interval; that of an empty bin does not.
+        Whether the mean prediction lies outside the interval; False for an empty bin.
     level : float
         The confidence level of the intervals.
     scheme : {"width", "mass"}
@@ -144,9 +144,10 @@ class ReliabilityTable:
     Notes
     -----
     Wilson's interval inverts the score test of a binomial share. Unlike the textbook interval it
-    stays inside [0, 1], has a width at shares of 0 and 1, and covers at close to its level for
-    few rounds. For fractional outcomes it errs on the safe side, since they vary less than
-    outcomes of 0 and 1 with the same mean. It takes the rounds of a bin as independent.
+    stays inside [0, 1], has a positive width at shares of 0 and 1, and its coverage is close to its
+    level even with few rounds. For fractional outcomes it is conservative, since they vary less
+    than outcomes of 0 and 1 with the same mean. It assumes that the rounds of a bin are
+    independent.
 
     References
     ----------
@@ -178,7 +179,7 @@ class ReliabilityTable:
 
     @property
     def ece(self) -> float:
-        """The mean distance of mean outcome and mean prediction, as `ece` has it of these bins."""
+        """The mean distance of mean outcome and mean prediction, like `ece` with these bins."""
         apart = np.abs(self.mean_outcome - self.mean_prediction)
         return float(np.nansum(self.count * apart) / self.count.sum())
 

@@ -1,4 +1,4 @@
-"""What chance alone leaves: of an error, of a mean, and of a difference between two losses."""
+"""What chance alone explains of an error, of a mean, and of a difference between two losses."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from calibrant.measures.distinct import Counts
 
 #: The confidence level of every interval and band on a page.
 LEVEL = 0.95
-#: A stretch has at least ten rounds; of how many a difference is cut into, see `mean_change`.
+#: A stretch has at least ten rounds.
 STRETCHES, MOST_STRETCHES, STRETCH = 20, 50, 1000
-#: They are halved down to so many, and correlation beyond this is not believed of so few.
+#: Their number is halved down to this; with so few, a larger correlation is not taken as real.
 FEWEST, MOST_LEFT = 6, 0.8
-#: All stretches speak for a change if those that speak against it have this share of their weight.
+#: The stretches agree on a change if those that contradict it have at most this share of the
+#: weight.
 AGAINST = 0.02
-#: Differences that are kept; of more, sums of neighbours are.
+#: How many differences are kept; beyond that, sums of neighbours are kept.
 MOST_KEPT = 2**17
 
 
 @dataclass(frozen=True)
 class Change:
-    """A mean difference, and where it lies with 95% confidence; NaN with too few rounds to say.
+    """A mean difference with its 95% confidence interval; NaN if there are too few rounds.
 
     Attributes
     ----------
     mean, low, high : float
         The mean difference and the ends of its interval.
     is_unsettled : bool
-        Whether even the longest stretches depend on each other, so that the interval is a guess.
+        Whether even the longest stretches are correlated, so that the interval is only a guess.
 
     Examples
     --------
@@ -51,7 +52,7 @@ class Change:
 
     @property
     def rounds_needed(self) -> float:
-        """How many times as many rounds it takes until the interval excludes 0, if the mean stays.
+        """By what factor rounds must increase for the interval to exclude 0, if the mean stays.
 
         Examples
         --------
@@ -66,17 +67,19 @@ class Differences:
     """Differences between two losses of the same rounds, and their mean with an interval.
 
     The interval is for the mean of what was expected when the predictions were made (Henzi &
-    Ziegel 2022, Choe & Ramdas 2023): which of two forecasters is better may change as often as it
-    likes, and is not taken for chance. Chance is what no prediction could know: the surprise of a
-    round, which is its difference less the one to be expected if `expected` is right. A drift that
-    one of the two follows leaves no trace in it, and shocks that pending rounds share do.
+    Ziegel 2022, Choe & Ramdas 2023): which of two forecasters is better may change at any time,
+    and that is not taken for chance. Chance is what no prediction could know: the surprise of a
+    round, which is its difference minus the one to be expected if the predictions are right. A
+    drift that one of the two follows does not show in the surprises; shocks that pending rounds
+    share do.
 
     The variance of the mean surprise is the largest of three estimates: that of independent
-    rounds, that of 20 to 50 consecutive stretches (batch means), and that of longer ones: while
-    neighbouring stretches are correlated beyond chance, there are half as many, and the correlation
-    that remains widens the interval, unless hardly any stretch contradicts the change. The coverage
-    is measured: `benchmarks/checks.md`. With fewer than 200 rounds there is no interval. Memory is
-    bounded: of more than 131,072 differences, sums of neighbours are kept.
+    rounds, that from the means of 20 to 50 consecutive stretches (batch means), and that from
+    longer ones: while neighbouring stretches are correlated by more than chance explains, their
+    number is halved, and the remaining correlation widens the interval, unless hardly any stretch
+    contradicts the change. The coverage is measured in `benchmarks/checks.md`. With fewer than 200
+    rounds there is no interval. Memory is bounded: beyond 131,072 differences, sums of neighbours
+    are kept.
 
     Examples
     --------
@@ -96,7 +99,7 @@ class Differences:
     def extend(self, values: Floats, expected: Floats | float = 0.0) -> None:
         """Add differences, and what each would be on average if the predictions were right.
 
-        Without the latter, all of a difference but their mean is taken for chance.
+        Without the latter, all variation of the differences is taken for chance.
         """
         surprises = values - expected
         self._squares += float((surprises**2).sum())
@@ -124,8 +127,8 @@ class Differences:
             means = self._means(count)[1]
         half = max(half_width(first[1], level), half_width(means, level))
         is_unsettled = alike > 1.0 / math.sqrt(count)
-        # A change that comes in the middle of the rows makes stretches alike too. But where hardly
-        # any stretch contradicts it, chance does not reverse it: the first interval will do.
+        # A change in the middle of the rows also makes stretches correlated. But if hardly any
+        # stretch contradicts it, there is no fluctuation, and the first interval is sufficient.
         sides = [float(np.maximum(sign * values, 0.0).sum()) for sign in (1.0, -1.0)]
         if is_unsettled and min(sides) <= AGAINST * max(sides):
             plain = student(level, len(values) - 1) * float(first[1].std(ddof=1))
@@ -147,10 +150,10 @@ class Differences:
 
 
 def half_width(means: Floats, level: float) -> float:
-    """Return how far the mean of all may lie from that of these stretches.
+    """Return half the width of the interval of the mean of these stretches.
 
-    Their correlation adds to its variance as in an autoregression. One degree of freedom is spent
-    on the mean, one on the correlation.
+    Their correlation adds to the variance as in an autoregression. One degree of freedom is used
+    for the mean and one for the correlation.
     """
     left = min(max(correlation(means), 0.0), MOST_LEFT)
     spread = float(means.std(ddof=1)) * math.sqrt((1.0 + left) / (1.0 - left))
@@ -158,7 +161,7 @@ def half_width(means: Floats, level: float) -> float:
 
 
 def correlation(means: Floats) -> float:
-    """Return how far neighbours are correlated, without the bias that so few have: (1 + 3 r) / n.
+    """Return the correlation of neighbours, corrected for its small-sample bias, (1 + 3 r) / n.
 
     Examples
     --------
@@ -173,7 +176,7 @@ def correlation(means: Floats) -> float:
 
 
 def normal(level: float) -> float:
-    """Return how many standard deviations hold a normal number with this probability."""
+    """Return how many standard deviations around a normal mean have this probability."""
     # Imported here: statistics takes longer to import than this package.
     from statistics import NormalDist  # noqa: PLC0415
 
@@ -203,12 +206,12 @@ def chance_ece(
     scheme: Scheme = "width",
     at_most: bool = False,
 ) -> float:
-    """Return the mean ECE of outcomes that have exactly the probabilities predicted, independently.
+    """Return the mean ECE of independent outcomes that have exactly the predicted probabilities.
 
-    The residuals of a bin then sum to a number with mean 0 and variance V, the sum of p (1 - p),
-    and close to normal, so that its mean size is sqrt(2 V / pi). With `at_most`, return what the
-    ECE stays below in 95 of 100 cases. With `count`, predictions are distinct and ascend, and each
-    was made so many times.
+    The residuals of a bin then sum to a nearly normal number with mean 0 and variance V, the sum of
+    p (1 - p), so its mean absolute value is sqrt(2 V / pi). With `at_most`, return the value below
+    which the ECE stays in 95 of 100 cases. With `count`, predictions are distinct and ascending,
+    and `count` says how often each was made.
     """
     p, n = np.unique(predictions, return_counts=True) if count is None else (predictions, count)
     variance = sum_by(bins_of(p, bins, scheme, n), n * p * (1.0 - p), bins)
@@ -217,34 +220,35 @@ def chance_ece(
 
 
 def ece_left(variance: Floats) -> Floats:
-    """Return the mean sum of the sizes of residuals whose variances these are, bin by bin."""
+    """Return the mean of the sum of absolute residuals with these variances, bin by bin."""
     return np.asarray(np.sqrt(2.0 * variance / math.pi).sum(axis=-1))
 
 
 def ece_left_at_most(variance: Floats) -> Floats:
-    """Return what that sum stays below in 95 of 100 cases.
+    """Return the value below which that sum stays in 95 of 100 cases.
 
-    The size of each bin's residual has variance V (1 - 2 / pi), and their sum is close to normal.
+    The absolute residual of each bin has variance V (1 - 2 / pi), and their sum is close to normal.
     """
     spread = np.sqrt(variance.sum(axis=-1) * (1.0 - 2.0 / math.pi))
     return np.asarray(ece_left(variance) + normal(2.0 * LEVEL - 1.0) * spread)
 
 
 def chance_mean(predictions: Floats, count: Counts | int = 1) -> float:
-    """Return how far the mean outcome may lie from the mean prediction, in 95 of 100 cases."""
+    """Return how far the mean outcome is from the mean prediction at most, in 95 of 100 cases."""
     rounds = len(predictions) if isinstance(count, int) else int(count.sum())
     variance = float((count * predictions * (1.0 - predictions)).sum())
     return normal(LEVEL) * math.sqrt(variance) / rounds
 
 
 def dispersion_of(predictions: Floats, outcomes: Floats, waits: Floats) -> float:
-    """Return how many times as much residuals vary as if outcomes were independent; at least 1.
+    """Return the variance of residuals relative to that of independent outcomes; at least 1.
 
     `waits` says how many others were predicted before the outcome of each was known. Rounds that
-    wait together may share a shock, while residuals of rounds that do not are uncorrelated if the
-    predictions are true. So residuals are summed over blocks of as many rounds as usually wait, and
-    the variance of these sums, with the covariance of neighbours, is set against that of
-    independent outcomes. It is an estimate, good for many blocks; with fewer than 20 it is 1.
+    are pending together may share a shock, while residuals of rounds that are not are uncorrelated
+    if the predictions are true. So residuals are summed over blocks of as many rounds as are
+    usually pending, and the variance of these sums, with the covariance of neighbours, is compared
+    with that of independent outcomes. The estimate is good for many blocks; with fewer than 20 it
+    is 1.
     """
     block = int(np.median(some)) if len(some := waits[np.isfinite(waits)]) else 0
     count = len(outcomes) // block if block else 0

@@ -1,4 +1,4 @@
-"""Measures read off cumulative sums in the order of predictions."""
+"""Measures computed from cumulative sums in the order of predictions."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def step_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> flo
 def cutoff_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     """Return the largest |sum of y - p over the rounds with p in an interval| over intervals.
 
-    A sum in [0, T], of the same arguments as `step_calibration`: the largest less the smallest
-    cumulative residual, so between one and two times `step_calibration` and at most `cal1`.
+    A sum in [0, T], with the same arguments as `step_calibration`: the largest minus the smallest
+    cumulative residual, so it is between one and two times `step_calibration` and at most `cal1`.
 
     References
     ----------

@@ -44,7 +44,7 @@ class DelayCheck:
         Among the compared pairs of a 1 and a 0, the share in which the 1 came later; equal delays
         count half.
     beyond : float
-        The excess of that over one half, without what the scores explain of it.
+        The excess of that share over one half, without the part that the scores explain.
     median : tuple of float
         The median delay of zeros and of ones that became known, by the clock of the rows.
     never : tuple of float
@@ -91,7 +91,7 @@ means 0, silence=0 (--silence 0 --after SPAN, or --due COL), which learns earlie
         Parameters
         ----------
         outcomes : array_like
-            What was observed; NaN where that is not known even now, and such rows are left out.
+            The observed outcomes; NaN if still unknown, and such rows are left out.
         made_at : array_like
             When each row was predicted, in order, as numbers or seconds.
         known_at : array_like
@@ -213,10 +213,11 @@ def compare_ranks(y: Floats, late: Floats, scores: Floats | None) -> tuple[float
     """Return z, the share of pairs in which the 1 came later, and its excess beyond the scores.
 
     With r the centred ranks of the delays in one set of rows, sum y r is the number of pairs in
-    which the 1 came later, minus half of all pairs of a 1 and a 0. S is that without what the
-    scores explain of y among neighbours: within a set they explain less than over all rows, where
-    a state that lasts speaks through them, and to subtract all of it would make delays that depend
-    on the score look as if they depended on the outcome. If delays do not depend on the outcome,
+    which the 1 came later, minus half of all pairs of a 1 and a 0. S is this number after removing
+    what the scores explain of y among neighbours: within a set they explain less than over all
+    rows, where they also reflect a persistent state, and subtracting all of it would make delays
+    that depend on the score appear to depend on the outcome. If delays do not depend on the
+    outcome,
     the S of each set has mean 0, and their sum divided by the root of the sum of their squares is
     nearly normal.
     """

@@ -12,7 +12,7 @@ from calibrant.measures.distinct import DistinctTable, distinct_of
 
 # With more distinct predictions, the linear program takes minutes.
 MOST_PREDICTIONS = 5000
-# How far the answer may be from exact, a round.
+# The largest error of the result, per round.
 TOLERANCE = 1e-8
 
 
@@ -33,9 +33,9 @@ def lower_distance(
     predictions, outcomes : array_like of shape (T,)
         Numbers in [0, 1], with at most 5000 distinct predictions unless `grid` is given.
     grid : int, optional
-        First move every prediction to the nearest multiple of 1 / grid, grid being at most 5000.
-        The result is then wrong by at most T / (2 grid), up or down, and for predictions on the
-        grid not at all.
+        First move every prediction to the nearest multiple of 1 / grid, with grid at most 5000.
+        The result is then wrong by at most T / (2 grid) in either direction, and exact for
+        predictions on the grid.
 
     Notes
     -----
@@ -106,7 +106,7 @@ def _best_prices(ones: Floats, zeros: Floats, u: Floats) -> tuple[float, Floats,
 
 
 def _missing_targets(a: Floats, b: Floats, targets: Floats) -> Floats:
-    """Return the targets, at most one a gap, where u a(u) + (1 - u) b(u) must be positive.
+    """Return the targets, at most one per gap, where u a(u) + (1 - u) b(u) must be positive.
 
     Inside a gap (g, h) the lowest 1-Lipschitz functions are a = max(a_g - (u - g),
     a_h - (h - u)) and b alike. Of the four products of a line for a and a line for b, only the

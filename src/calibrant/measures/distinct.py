@@ -1,4 +1,4 @@
-"""What every exact measure starts from: the sums of rounds by distinct prediction."""
+"""The sums of rounds by distinct prediction, from which every exact measure is computed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Counts: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class DistinctTable:
-    """One row a distinct prediction, ascending; arrays of the same length.
+    """One row per distinct prediction, ascending; arrays of the same length.
 
     Attributes
     ----------

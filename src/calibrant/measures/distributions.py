@@ -19,7 +19,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Distributions:
-    """One distribution over predictions a round, in three flat arrays.
+    """One distribution over predictions per round, in three flat arrays.
 
     The distribution of round t puts ``weights[starts[t]:starts[t + 1]]`` on
     ``points[starts[t]:starts[t + 1]]``. Indexing and iteration give such pairs of arrays.
@@ -78,7 +78,7 @@ class Distributions:
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[Pair]) -> Distributions:
-        """Join (points, weights) pairs, one a round.
+        """Join (points, weights) pairs, one per round.
 
         Examples
         --------
@@ -91,7 +91,7 @@ class Distributions:
                 some_points, some_weights = pair
             except (TypeError, ValueError):
                 raise ValueError(
-                    "distributions must hold a pair (points, weights) a round, "
+                    "distributions must hold a pair (points, weights) per round, "
                     f"got {describe(pair)} at position {position}"
                 ) from None
             points.append(as_unit_series(some_points, f"points of round {position}"))

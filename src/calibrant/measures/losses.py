@@ -1,4 +1,4 @@
-"""Proper losses, and Murphy's split of them: how calibrated, how sharp, how hard."""
+"""Proper losses, and Murphy's decomposition: reliability, resolution and uncertainty."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Decomposition(NamedTuple):
     Attributes
     ----------
     reliability : float
-        What miscalibration costs: the calibration error a round.
+        The loss from miscalibration: the calibration error per round.
     resolution : float
-        What is gained where mean outcomes differ between predictions.
+        The gain from mean outcomes that differ between predictions.
     uncertainty : float
         The loss of always predicting the mean outcome.
 

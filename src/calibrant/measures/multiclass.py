@@ -1,4 +1,4 @@
-"""Measures of probabilities over several classes, one of which happens.
+"""Measures of probabilities over several classes, exactly one of which occurs.
 
 Each takes rows of probabilities, shape (T, K), that sum to one, and T labels in 0, ..., K - 1. The
 *top* class of a row is its likeliest, the first of equals, and its probability is the *confidence*.
@@ -24,9 +24,9 @@ def confidence_ece(
 ) -> float:
     """Return the calibration error of the confidence, in [0, 1].
 
-    This is `ece` of the confidence against whether the top class occurred, what most of the field
-    calls ECE. Errors of two classes may cancel: one is on top with too much confidence, another
-    with too little. In `top_label_ece` they cannot.
+    This is `ece` of the confidence against whether the top class occurred, which is usually meant
+    by ECE. Errors of two classes may cancel if one has too much confidence and another too little.
+    In `top_label_ece` they cannot.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class ClassError:
 
 @dataclass(frozen=True)
 class ClassSummary:
-    """What rows of probabilities are worth, beside what chance explains.
+    """Measures of rows of probabilities, compared with what chance explains.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class ClassSummary:
 def class_summary(
     probabilities: npt.ArrayLike, labels: npt.ArrayLike, *, bins: int = 20, scheme: Scheme = "width"
 ) -> ClassSummary:
-    """Return the measures of rows, each beside what chance explains, and class by class.
+    """Return the measures of rows, each compared with what chance explains, and class by class.
 
     A class is called miscalibrated if its mean is further from the share observed than chance
     allows with a probability of 5% in all classes together (Bonferroni), or its error is more

@@ -1,4 +1,4 @@
-"""How good predicted distributions of numbers were so far, in a state that does not grow."""
+"""A streaming scorecard of predicted distributions of numbers, in a state that does not grow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from calibrant.measures.quantile_functions import (
     quantile_at,
 )
 
-#: What the central intervals that are measured should cover.
+#: The nominal coverage of the central intervals that are measured.
 INTERVALS = (0.5, 0.8, 0.9)
 #: The levels of their ends, the lower one of each first.
 ENDS = [round((1.0 + side * each) / 2.0, 12) for each in INTERVALS for side in (-1, 1)]
@@ -25,7 +25,7 @@ PIT_BINS = 20
 
 
 class IntervalFigures(NamedTuple):
-    """What central intervals did: the share of outcomes inside, mean width, mean Winkler score."""
+    """Figures of central intervals: share of outcomes inside, mean width, mean Winkler score."""
 
     coverage: float
     covered: float
@@ -34,10 +34,10 @@ class IntervalFigures(NamedTuple):
 
 
 class NumberScorecard:
-    """Sums over rounds of what `measures.numbers` measures; they do not hang on the portions.
+    """Sums over rounds of the measures in `measures.numbers`, however the rounds are split.
 
-    Rounds with an infinite quantile count for coverage and the PIT, and for nothing that has the
-    unit of outcomes.
+    Rounds with an infinite quantile count for coverage and the PIT, but not for measures in the
+    unit of the outcomes.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ class NumberScorecard:
         self.pit = np.zeros(PIT_BINS, dtype=np.int64)
 
     def extend(self, quantiles: npt.ArrayLike, outcomes: npt.ArrayLike) -> None:
-        """Count rounds, a row of quantiles each."""
+        """Add rounds, with a row of quantiles each."""
         q = as_quantiles(quantiles, len(self.levels))
         y = np.asarray(as_series(outcomes, "outcomes"), dtype=np.float64)
         if q.ndim != 2 or not np.isfinite(y).all():
-            raise ValueError("quantiles must have a row a round, and outcomes must be finite")
+            raise ValueError("quantiles must have a row per round, and outcomes must be finite")
         check_same_length("quantiles", len(q), "outcomes", len(y))
         if not len(y):
             return
@@ -120,12 +120,12 @@ class NumberScorecard:
 
     @property
     def below(self) -> Floats:
-        """Of each level, the share of outcomes below its quantile."""
+        """For each level, the share of outcomes below its quantile."""
         return np.asarray(self._counts[: len(self.levels)] / (self.rounds or np.nan))
 
     @property
     def at_most(self) -> Floats:
-        """Of each level, the share of outcomes at its quantile or below."""
+        """For each level, the share of outcomes at its quantile or below."""
         size = len(self.levels)
         return np.asarray(self._counts[size : 2 * size] / (self.rounds or np.nan))
 
@@ -138,7 +138,7 @@ class NumberScorecard:
         return float(np.maximum(off, 0.0).mean())
 
     def interval(self, coverage: float) -> IntervalFigures:
-        """Return what the central intervals of 0.5, 0.8 or 0.9 did."""
+        """Return the figures of the central intervals of 0.5, 0.8 or 0.9."""
         at = INTERVALS.index(coverage)
         covered = self._counts[2 * len(self.levels) + at] / (self.rounds or np.nan)
         width, score = self._sums[[3 + at, 3 + len(INTERVALS) + at]] / self._finite

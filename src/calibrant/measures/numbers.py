@@ -1,4 +1,4 @@
-"""How good predicted distributions of numbers were: losses, coverage, and where outcomes fell.
+"""Measures of predicted distributions of numbers: losses, coverage, and the PIT of outcomes.
 
 Quantiles are arrays of shape (rounds, levels), outcomes of shape (rounds,). Losses are means over
 the rounds, the lower the better, in the unit of the outcomes.
@@ -222,7 +222,7 @@ def _checked(
     q = as_quantiles(quantiles, len(tau))
     y = np.asarray(as_series(outcomes, "outcomes"), dtype=np.float64)
     if q.ndim != 2:
-        raise ValueError(f"quantiles must have a row a round, got shape {q.shape}")
+        raise ValueError(f"quantiles must have a row per round, got shape {q.shape}")
     check_same_length("quantiles", len(q), "outcomes", len(y))
     if not len(y) or not np.isfinite(y).all():
         raise ValueError("outcomes must be one or more finite numbers")

@@ -1,8 +1,8 @@
-"""Quantiles at a few levels as a whole distribution: straight in the logit of the level.
+"""Quantiles at a few levels as a whole distribution: linear in the logit of the level.
 
-Between two levels the quantile is linear in log(p / (1 - p)); beyond the outermost it goes on
-straight, an exponential tail with the slope of the last five levels. So a quantile, a probability,
-the mean and the CRPS have closed forms. `values` have the levels on their last axis.
+Between two levels the quantile is linear in log(p / (1 - p)); beyond the outermost it continues
+linearly, as an exponential tail with the slope of the last five levels. So a quantile, a
+probability, the mean and the CRPS have closed forms. `values` have the levels on their last axis.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def as_quantiles(values: object, levels: int, name: str = "quantiles") -> Floats
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be numbers, got {describe(values)}") from None
     if found.ndim == 0 or found.shape[-1] != levels or isinstance(values, str | bytes):
-        raise ValueError(f"{name} must have {levels} columns, one a level, got {found.shape}")
+        raise ValueError(f"{name} must have {levels} columns, one per level, got {found.shape}")
     if np.isnan(found).any():
         raise ValueError(f"{name} must not be NaN")
     crossing = (found[..., 1:] < found[..., :-1]).reshape(-1, levels - 1).any(axis=1)
@@ -103,7 +103,7 @@ def quantile_at(levels: Floats, values: Floats, wanted: npt.ArrayLike) -> Floats
 
 
 def probability_below(levels: Floats, values: Floats, outcomes: npt.ArrayLike) -> Floats:
-    """Return the probability of at most each outcome, one a row of values or one for all.
+    """Return the probability of at most each outcome, one per row of values or one for all.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Tallies read back: what a scorecard checks before it believes saved sums.
+"""Loading saved tallies: the checks of a scorecard's saved sums.
 
-Distinct predictions, their counts and the sums of their outcomes say everything about the errors.
-The sums beside them were kept so that no digit is lost; they must agree with what they are sums of.
+The distinct predictions, their counts and the sums of their outcomes determine all errors. The
+other sums are saved so that no digit is lost; they must agree with these.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def load_tally(state: Mapping[str, Any], bins: int, rounds: int) -> TallyKernel:
 
 
 def expect(name: str, values: Floats, expected: Floats, rounds: int) -> None:
-    """Refuse sums that are others than they must be, beyond what rounding explains."""
+    """Refuse sums that differ from their expected values by more than rounding explains."""
     if not (np.abs(values - expected) <= SLACK * (1 + rounds + np.abs(expected))).all():
         raise ValueError(f"saved {name} must be {expected}, got {values}")
 
 
 def value_of(sums: Floats, rounds: int) -> Floats:
-    """Return sums that were saved each as a total and what rounding lost of it."""
+    """Return sums that were saved as a total and the part of it lost by rounding."""
     total, lost = sums.reshape(-1, 2).T
     if not (np.abs(lost) <= SLACK * (1 + rounds + np.abs(total))).all():
         raise ValueError("saved sums have lost more than rounding can lose")

@@ -1,6 +1,6 @@
 """The scorecard: every streaming measure of one forecaster, kept up to date round by round.
 
-The rounds of a window, every so many, are measured by themselves too.
+Windows of a fixed number of rounds are also measured separately.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from calibrant.measures.saved_tallies import load_tally
 from calibrant.measures.smooth_ece import smece_of
 from calibrant.tables.atomic import load_bytes, save_bytes
 
-#: More bins than anybody can look at.
+#: More bins than a reader can use.
 MOST_BINS = 2**24
 
 
@@ -79,9 +79,9 @@ class Stretches(NamedTuple):
     mean_prediction, mean_outcome, ece : array of float
         As in `WindowMeasures`.
     chance_ece, ece_limit : array of float
-        Were every prediction right: the mean ECE, and what it stays below in 95 of 100 stretches.
+        If every prediction is right: the mean ECE, and its limit in 95 of 100 stretches.
     chance_mean : array of float
-        How far the mean outcome would then lie from the mean prediction, in 95 of 100.
+        How far the mean outcome is then from the mean prediction at most, in 95 of 100.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Stretches(NamedTuple):
 
 @dataclass(eq=False)
 class Windows:
-    """Measures each window of `size` rounds by itself."""
+    """Measure each window of `size` rounds separately."""
 
     size: int
     bins: int
@@ -138,7 +138,8 @@ class Windows:
     def stretches(self, size: int) -> Stretches:
         """Return what is known of every `size` rounds, a multiple of the size of a window.
 
-        A last one with less than half of its rounds is left out: its numbers would be noise.
+        A last stretch with less than half of its rounds is left out, since its numbers would be
+        noise.
         """
         windows = self.measures()
         over = windows[-1].stop % size
@@ -170,7 +171,7 @@ class Windows:
         return self._tally._get_state() | {"finished": finished}
 
     def set_state(self, state: dict[str, Any], rounds: int) -> None:
-        """Take over a state of `get_state` after so many rounds, or raise ValueError."""
+        """Restore a state from `get_state` after so many rounds, or raise ValueError."""
         finished, self._used = divmod(rounds, self.size)
         values, width = state.pop("finished"), len(MEASURES) + 2 * self.bins
         if values.dtype != np.float64 or len(values) != finished * width:
@@ -240,7 +241,7 @@ class Measure:
 
 
 class Scorecard:
-    """Measure predictions as they come, in constant time a round.
+    """Measure predictions as they arrive, in constant time per round.
 
     After any number of rounds each property equals the function of the same name on all rounds so
     far: `cal1`, `cal2` and `klcal` are sums, `brier`, `log_loss` and `ece` (bins of equal width,
@@ -256,14 +257,15 @@ class Scorecard:
     Parameters
     ----------
     window : int, optional
-        Also measure every `window` rounds by themselves, see `windows`.
+        Also measure every `window` rounds separately, see `windows`.
     bins : int
         Number of bins of `ece`, and the default of `reliability`.
     cells : int, optional
-        For very many distinct predictions: count those in one of so many cells of a grid as the
-        first of them. Losses, means and `ece` stay exact; `cal1`, `cal2`, `klcal`, `smece` and
-        `reliability` are then right to the width of a cell, at most 1.6 / `cells`, and exact where
-        no two predictions share one. It is measured, not saved.
+        For very many distinct predictions: divide [0, 1] into so many cells, and count all
+        predictions in a cell as the first of them. Losses, means and `ece` remain exact; `cal1`,
+        `cal2`, `klcal`, `smece` and `reliability` are then accurate to the width of a cell, at most
+        1.6 / `cells`, and exact if no two predictions share a cell. Such a scorecard cannot be
+        saved.
 
     Examples
     --------
@@ -292,7 +294,7 @@ class Scorecard:
     # -- rounds ------------------------------------------------------------------------------
 
     def add(self, prediction: float, outcome: float, label: Hashable = None) -> None:
-        """Measure one round, and its label by itself if it has one.
+        """Add one round, and add it to the scorecard of its label if it has one.
 
         Examples
         --------
@@ -321,9 +323,9 @@ class Scorecard:
         outcomes: npt.ArrayLike,
         labels: Iterable[Hashable] | None = None,
     ) -> None:
-        """Measure many rounds; on a bad value raise ValueError and change nothing.
+        """Add many rounds; on an invalid value raise ValueError and change nothing.
 
-        A label of None or NaN is no label.
+        A label of None or NaN means no label.
 
         Examples
         --------
@@ -571,7 +573,7 @@ class Scorecard:
     ) -> dict[Hashable, tuple[Scorecard, Indices]]:
         """Return each label's scorecard and the positions of its rounds; change nothing."""
         if isinstance(labels, str | bytes):
-            raise ValueError(f"labels must be one label a round, got {describe(labels)}")
+            raise ValueError(f"labels must be one label per round, got {describe(labels)}")
         each = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
         check_same_length("labels", len(each), "predictions", rounds)
         positions: dict[Hashable, list[int]] = {}

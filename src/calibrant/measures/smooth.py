@@ -1,4 +1,4 @@
-"""Smooth calibration: what a slowly varying test of the residuals can find."""
+"""Smooth calibration: tests of the residuals that vary slowly with the prediction."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ def smooth_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> f
 
     Notes
     -----
-    By duality the supremum is the least cost of settling the residuals r_1, ..., r_m of the
-    sorted predictions: carry some to a neighbour at its distance d a unit, write off the rest at
-    1 a unit. The least cost W(g) of what lies left of a gap, as a function of the amount g
-    carried over it, is convex and piecewise linear. Passing a prediction caps its slopes at -1
+    By duality, the supremum is the least cost of clearing the residuals r_1, ..., r_m of the sorted
+    predictions: some are carried to a neighbour at a cost of its distance d per unit, the rest is
+    written off at 1 per unit. The least cost W(g) of everything left of a gap, as a function of the
+    amount g carried over the gap, is convex and piecewise linear. Passing a prediction caps its
+    slopes at -1
     and 1 (write off) and shifts it by r; passing a gap adds d |g|. So it is enough to keep its
     kinks: insert one at 0, trim both ends.
 

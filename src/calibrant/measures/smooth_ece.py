@@ -1,4 +1,4 @@
-"""Smooth ECE: the binned error with a kernel in place of bins, and no width to choose."""
+"""Smooth ECE: a kernel instead of bins, with an automatic bandwidth."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def smece(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
 
 
 def smece_of(distinct: DistinctTable) -> float:
-    """Return the same of rounds that are summed by distinct prediction already."""
+    """Return `smece` of rounds that are already summed by distinct prediction."""
     if len(distinct.count) == 0:
         raise ValueError("a mean needs at least one round")
     residual = (distinct.total - distinct.count * distinct.prediction) / distinct.count.sum()

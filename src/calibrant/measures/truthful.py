@@ -1,9 +1,9 @@
-"""Measures that do not reward a forecaster for saying something else than it believes.
+"""Measures that do not reward a forecaster for predicting something other than it believes.
 
-Most measures do: on outcomes that are drawn from known probabilities, predictions other than these
-have less error on average, since errors of the draws can be hidden among others. Two ways out are
-known: to look at a random half of the rounds, and to bin in such a way that the errors of the draws
-are the same whatever is predicted.
+Most measures do: on outcomes drawn from known probabilities, predictions other than these
+have a smaller error on average, since errors of the draws can cancel against others. There are two
+known solutions: to use a random half of the rounds, or to choose bins such that the errors of the
+draws are the same whatever is predicted.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def subsampled_smooth_calibration(
     """Return `smooth_calibration` of a random half of the rounds, on average.
 
     Each round is kept with probability 1/2. A sum in [0, T]. For outcomes drawn from probabilities
-    that may depend on the past, predicting these has the least expectation, up to a constant
-    factor (Theorem of the reference); of `smooth_calibration` itself that is not true.
+    that may depend on the past, predicting these minimises the expectation up to a constant
+    factor (Theorem of the reference); this does not hold for `smooth_calibration` itself.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def subsampled_step_calibration(
     """Return `step_calibration` of a random half of the rounds, on average.
 
     Each round is kept with probability 1/2. A sum in [0, T], of the same arguments as
-    `subsampled_smooth_calibration`. It bounds the regret of anyone who acts on the predictions, as
-    `step_calibration` does, and for outcomes drawn independently the true probabilities have the
-    least expectation, up to a constant factor (both proved in the reference).
+    `subsampled_smooth_calibration`. Like `step_calibration`, it bounds the regret of anyone who
+    acts on the predictions, and for independent outcomes the true probabilities minimise its
+    expectation up to a constant factor (both proved in the reference).
 
     References
     ----------
@@ -77,9 +77,9 @@ def two_bin_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> 
     """Return the squared error of two bins, below and from q on, averaged over q in [0, 1].
 
     The sums of y - p over each bin are squared, added and divided by T^2: a mean in [0, 1], exact
-    in about T log T steps. For predictions that are made beforehand and outcomes drawn
-    independently, the true probabilities have the least expectation, exactly: the variances of the
-    two sums add up to the same whatever is predicted, and only the truth has no bias in any bin.
+    in about T log T steps. For predictions fixed in advance and independent outcomes,
+    the true probabilities minimise the expectation exactly: the sum of the two variances does not
+    depend on the predictions, and only the true probabilities have no bias in any bin.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Is it still calibrated? An alarm that may be looked at every round.
+"""Monitoring of calibration, with alarms that may be checked after every round.
 
 `Monitor` tests predictions against their outcomes. It raises one alarm per episode, with the range
 of predictions or the group, the direction and the onset, and detects when the episode is over. The

@@ -81,7 +81,7 @@ def bands_of(edges: Floats, ranges: Floats, level: float) -> list[Band]:
 
 
 def spread_of(ranges: Floats) -> Floats:
-    """Return the sum of squares in each range, of rounds or, where some waited, of blocks."""
+    """Return the sum of squares in each range: of rounds or, if some were pending, of blocks."""
     in_blocks = ranges[:, BLOCKS] + (ranges[:, TOTALS] ** 2).sum(axis=1)
     return np.where(ranges[:, MOST] > 0, in_blocks, ranges[:, V_AT])
 
@@ -94,7 +94,7 @@ def curve_of(edges: Floats, ranges: Floats) -> Curve:
 
 
 def largest_sum(V: Floats, alpha: float) -> Floats:
-    """Return u such that a sum of x - E x with this V ever passes u with chance at most alpha."""
+    """Return u that a sum of x - E x with this V ever exceeds with probability at most alpha."""
     low, high = np.zeros(len(V)), 2.0 + 8.0 * np.sqrt(V) + V
     goal = np.log(1.0 / alpha)
     while not _passes(high, V, goal).all():

@@ -1,4 +1,4 @@
-"""The times of rounds: enough of them to say when an episode began."""
+"""The times of rounds: enough of them to date the onset of an episode."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from calibrant._checks import LONGEST, as_listed, check_same_length, describe
 
 #: What a time is kept as. Dates are kept as their text.
 Time = str | int | float
-#: Rounds whose times are remembered; when they are more, every second one is forgotten.
+#: How many times are remembered; beyond that, every second one is forgotten.
 MARKS = 1024
 
 
@@ -48,7 +48,7 @@ def as_times(values: object, rounds: int) -> list[Time]:
         check_same_length("times", len(values), "predictions", rounds)
         if np.isfinite(values).all():
             return list(values.tolist())  # nothing is left to check
-    listed = as_listed(values, "times", "one time a round")
+    listed = as_listed(values, "times", "one time per round")
     check_same_length("times", len(listed), "predictions", rounds)
     return [as_time(value, "times") for value in listed]
 
@@ -62,7 +62,7 @@ class Clock:
     last: Time | None = None
 
     def note(self, round_: int, at: Time) -> None:
-        """Remember that a round was at that time, or forget it, as the others are spread."""
+        """Remember the time of a round, unless it is not one of the evenly spaced rounds."""
         self.note_all(round_, [at])
 
     def note_all(self, first: int, times: Sequence[Time]) -> None:
@@ -97,7 +97,7 @@ class Clock:
         clock = cls()
         numbers, times = saved["rounds"], [as_time(at, "saved time") for at in saved["times"]]
         if len(numbers) != len(times) or len(times) > MARKS:
-            raise ValueError(f"saved times must be at most {MARKS}, one a round")
+            raise ValueError(f"saved times must be at most {MARKS}, one per round")
         if any(type(each) is not int for each in (*numbers, saved["every"])):
             raise ValueError("saved times must belong to rounds")
         rising = all(a < b for a, b in pairwise(numbers))

@@ -15,7 +15,7 @@ LEAST = 1e-6
 def gain_evidence(
     scores: npt.ArrayLike, calibrated: npt.ArrayLike, outcomes: npt.ArrayLike
 ) -> Floats:
-    """Return the evidence against the scores that the calibrated probabilities won, round by round.
+    """Return the evidence of the calibrated probabilities against the scores, round by round.
 
     The null: in each round, the probability of the event, given all that was known, is the score.
     Under the null, the product over rounds of the likelihood ratios of the calibrated probability

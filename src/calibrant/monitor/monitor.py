@@ -43,7 +43,7 @@ NO_EVIDENCE = np.empty(0)
 
 
 class Mark(NamedTuple):
-    """Where a monitor stood before some outcomes."""
+    """The state of a monitor before some outcomes."""
 
     kernel: Any
     groups: dict[Id, int]
@@ -51,16 +51,16 @@ class Mark(NamedTuple):
 
 
 class Arrivals(NamedTuple):
-    """Outcomes in the order in which they become known, and those that never do.
+    """Outcomes in the order in which they become known, and those that never become known.
 
     An outcome that becomes known at the time of a prediction counts as later, since clocks with
-    coarse ticks do not show which was first.
+    coarse ticks do not show which came first.
 
     Attributes
     ----------
     after : array of int
-        By row, how many predictions are made before its outcome is known: the number of the first
-        row that may know it, or of all rows where none may.
+        For each row, how many predictions are made before its outcome is known: the number of the
+        first row that may use it, or the number of rows if none may.
     order : array of int
         The rows whose outcomes become known, first to last.
     never : list of int
@@ -75,7 +75,7 @@ class Arrivals(NamedTuple):
     def of(cls, times: Any, available: Any, rounds: int) -> Arrivals:
         """Return the arrivals of outcomes that became `available` by the clock of `times`.
 
-        Never, where that is None, NaN or NaT.
+        None, NaN and NaT stand for never.
         """
         if times is None:
             raise ValueError("available needs times, by the same clock: when predictions were made")
@@ -93,7 +93,7 @@ class Arrivals(NamedTuple):
 
     @classmethod
     def at(cls, made: Floats, known: Floats) -> Arrivals:
-        """Return the arrivals of outcomes by when predictions are made, and they known; NaN: never.
+        """Return the arrivals, given the times of predictions and of outcomes; NaN: never.
 
         Examples
         --------
@@ -117,12 +117,12 @@ class Arrivals(NamedTuple):
 
     @property
     def waits(self) -> Floats:
-        """How many others are predicted before each outcome is known; infinite for all that are."""
+        """How many others are predicted before each outcome is known; infinite if it never is."""
         rounds = len(self.after)
         return np.where(self.after < rounds, self.after - np.arange(rounds) - 1.0, np.inf)
 
 
-#: Every outcome comes before the next prediction.
+#: Every outcome becomes known before the next prediction.
 IMMEDIATE = Arrivals(NO_GROUPS, NO_GROUPS, [])
 
 
@@ -184,7 +184,7 @@ class Monitor(Savable, MonitorKernel):
     >>> monitor.update(0.3, 1) is None
     True
 
-    Outcomes that come late, by id:
+    Outcomes that arrive late, by id:
 
     >>> _ = monitor.expect("monday", 0.3), monitor.expect("tuesday", 0.6)
     >>> monitor.settle("tuesday", 1)
@@ -233,7 +233,7 @@ class Monitor(Savable, MonitorKernel):
         self._groups: dict[Id, int] = {}
         self._episodes: list[Episode] = []
         self._clock = Clock()
-        self._ids: dict[Id, int] = {}  # the keys of predictions that wait by id
+        self._ids: dict[Id, int] = {}  # the keys of pending predictions by id
 
     @property
     def state(self) -> str:
@@ -273,7 +273,7 @@ class Monitor(Savable, MonitorKernel):
     def _update(
         self, prediction: SupportsFloat, outcome: SupportsFloat, by: Id | None, time: Time | None
     ) -> Episode | None:
-        """Do what `update` does, with what was checked."""
+        """Do what `update` does, with checked arguments."""
         group = self._number(by)
         found: list[Episode] = []
         if self._in_block and time not in (None, self._clock.last):
@@ -292,7 +292,7 @@ class Monitor(Savable, MonitorKernel):
         return found[-1] if found else None
 
     def _note_into(self, found: list[Episode], event: int, at: Time | None) -> None:
-        """Add what a step brought; an episode that both began and ended there counts once."""
+        """Add the episodes of a step; an episode that both began and ended there counts once."""
         if event:
             episode = self._note(event, at)
             begun = [(each.alarm, each.group) for each in found]
@@ -302,7 +302,7 @@ class Monitor(Savable, MonitorKernel):
                 found.append(episode)
 
     def _release_into(self, found: list[Episode], at: Time | None) -> None:
-        """Let the outcomes that are held and due now count."""
+        """Count the outcomes that are held and now due."""
         while (event := self._release()) >= 0:
             self._note_into(found, event, at)
 
@@ -353,7 +353,7 @@ class Monitor(Savable, MonitorKernel):
                 Arrivals.of(times, available, len(p))
             )  # fmt: skip
             outcomes = np.array(as_series(outcomes, "outcomes"), dtype=np.float64)
-            # Those that never come may be anything.
+            # Outcomes that never become known may have any value.
             outcomes[[row for row in coming.never if row < len(outcomes)]] = 0.0
         y = as_unit_series(outcomes, "outcomes")
         check_same_length("predictions", len(p), "outcomes", len(y))
@@ -426,10 +426,10 @@ class Monitor(Savable, MonitorKernel):
         self.run(predictions, outcomes, by, times, available, evidence)
         return evidence
 
-    # -- rounds of something that is watched -------------------------------------------------------
+    # -- rounds of a learner that is monitored -----------------------------------------------------
 
     def watch(self, steps: Steps) -> None:
-        """Take predictions that wait from now on, and outcomes, with what was expected of them."""
+        """Take new pending predictions, and outcomes with the predictions expected for them."""
         self.play_steps(steps.numbers, steps.expected, steps.outcome, steps.by)
 
     def watch_one(
@@ -464,8 +464,8 @@ class Monitor(Savable, MonitorKernel):
         """Take steps in order: a prediction where the outcome is NaN, else the outcome of its key.
 
         An outcome whose prediction is no longer pending changes nothing. An infinite
-        one gives a prediction up. `times` says when each step was, if anything does; `evidence`
-        takes the evidence after each, as `trace` returns it.
+        one drops its prediction. `times`, if given, has the time of each step; `evidence`
+        receives the evidence after each step, as `trace` returns it.
         """
         groups = NO_GROUPS
         if by is not None and self._given["max_groups"] and any(each is not None for each in by):
@@ -487,15 +487,15 @@ class Monitor(Savable, MonitorKernel):
             self._drop(key)
 
     def mark(self, outcomes: int) -> Mark:
-        """Return what is known now, for `go_back`, as long as only so many outcomes come."""
+        """Return the current state for `go_back`, valid for at most so many outcomes."""
         return Mark(self._mark(outcomes), self._groups, list(self._episodes))
 
     def copy(self) -> tuple[int, dict[str, Any]]:
-        """Return all that is known now, for `go_back`."""
+        """Return a full copy of the current state for `go_back`."""
         return self._save()
 
     def go_back(self, before: Mark | tuple[int, dict[str, Any]]) -> None:
-        """Return to what `mark` or `copy` gave."""
+        """Return to a state from `mark` or `copy`."""
         if isinstance(before, Mark):
             self._go_back(before.kernel)
             self._groups, self._episodes = before.groups, before.episodes
@@ -513,7 +513,7 @@ class Monitor(Savable, MonitorKernel):
     ) -> list[Episode]:
         """Add a pending prediction, whose outcome is given by `settle`.
 
-        Bets are placed now, by what is known now. Returns the episodes that begin or end.
+        Bets are placed now, based on what is known now. Returns the episodes that begin or end.
 
         Examples
         --------
@@ -527,7 +527,7 @@ class Monitor(Savable, MonitorKernel):
         self._check(prediction, 0.0)
         name = check_id(id)
         if name in self._ids:
-            raise ValueError(f"id {name!r} was predicted already and waits for its outcome")
+            raise ValueError(f"id {name!r} was predicted already and is still pending")
         time = None if at is None else as_time(at)
         found: list[Episode] = []
         with uninterrupted:
@@ -544,14 +544,14 @@ class Monitor(Savable, MonitorKernel):
     def settle(self, id: Id, outcome: SupportsFloat | None, at: Any = None) -> list[Episode]:  # noqa: A002
         """Give the outcome of a pending prediction, None if it will never be known.
 
-        `at` says when it came. Returns the episodes that begin or end.
+        `at` is the time at which it arrived. Returns the episodes that begin or end.
         """
         if outcome is not None:
             self._check(0.0, outcome)
         time = self._clock.last if at is None else as_time(at)
         name = check_id(id)
         if name not in self._ids:
-            raise ValueError(f"no prediction with id {name!r} waits for its outcome")
+            raise ValueError(f"no prediction with id {name!r} is pending")
         found: list[Episode] = []
         with uninterrupted:
             key = self._ids.pop(name)
@@ -562,16 +562,16 @@ class Monitor(Savable, MonitorKernel):
                 self._release_into(found, time)
         return found
 
-    # -- what it saw -------------------------------------------------------------------------------
+    # -- results -----------------------------------------------------------------------------------
 
     def bands(self, level: float = 0.95) -> list[Band]:
         """Return the bias of each range of predictions since the last restart, with its band.
 
-        A band holds at all times at once: with probability `level` it never leaves out the mean of
-        what was to be expected, whatever that does. Each range has a band of its own. Ranges
-        without rounds are left out. Where rounds wait for their outcomes together, they may depend
-        on one another: then bands are made of blocks of as many rounds as wait, are wider, and hold
-        as long as no outcome takes longer than a block.
+        A band holds at all times at once: with probability `level` it always contains the mean of
+        the expected values, however these change. Each range has its own band. Ranges without
+        rounds are left out. Rounds that are pending at the same time may depend on one another:
+        bands are then computed from blocks of as many rounds as are pending; they are wider, and
+        hold as long as no outcome takes longer than a block.
 
         Examples
         --------
@@ -595,7 +595,7 @@ class Monitor(Savable, MonitorKernel):
         return curve_of(*self._ranges())
 
     def reset(self) -> None:
-        """Forget all evidence. Open episodes end here; the rounds go on counting."""
+        """Forget all evidence. Open episodes end here; the count of rounds continues."""
         with uninterrupted:
             for group, recovered in self._open:
                 self._end_episode(group, self.rounds, self._clock.last, recovered)
@@ -617,7 +617,7 @@ class Monitor(Savable, MonitorKernel):
         return numbers
 
     def _note(self, event: int, at: Time | None) -> Episode:
-        """Keep what an event says of the episodes, and return the episode."""
+        """Record an event of an episode, and return the episode."""
         if event != ALARM:
             group, recovered = self._ended
             return self._end_episode(group, self.rounds - 1, at, recovered)

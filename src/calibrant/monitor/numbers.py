@@ -1,8 +1,8 @@
-"""The monitor for numbers: alarms when predicted distributions no longer hold.
+"""The monitor for numbers: alarms when predicted distributions are no longer calibrated.
 
-Five questions are asked of every outcome, each a bet on an event whose probability the distribution
-gives: did it fall outside the 90% interval, outside the 50% interval, below the median, below the
-5% quantile, above the 95% quantile? Each is watched by a `Monitor`, with a fifth of the false
+Every outcome is tested for five events whose probability follows from the distribution: is it
+outside the 90% interval, outside the 50% interval, below the median, below the
+5% quantile, above the 95% quantile? Each event has its own `Monitor`, with a fifth of the false
 alarms.
 """
 
@@ -23,7 +23,7 @@ from calibrant.monitor.episodes import Episode
 from calibrant.monitor.monitor import Mark, Monitor
 from calibrant.saving import Savable
 
-#: The probability of each event, and what it means if it comes too often, or too rarely.
+#: The probability of each event, and what it means if it occurs too often, or too rarely.
 QUESTIONS: dict[str, tuple[float, str, str]] = {
     "outside 90%": (
         0.1,
@@ -40,18 +40,18 @@ QUESTIONS: dict[str, tuple[float, str, str]] = {
     "above 95%": (0.05, "95% quantiles have been too low", "95% quantiles have been too high"),
 }
 LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
-#: How the names of what the monitor of one question saves begin.
+#: The prefix of the names under which the monitor of one question is saved.
 PREFIXES = {question: f"{at}_" for at, question in enumerate(QUESTIONS)}
 
 
 @dataclass(frozen=True)
 class NumberEpisode:
-    """A stretch of rounds in which some quantiles did not hold.
+    """A stretch of rounds in which some quantiles were miscalibrated.
 
     Attributes
     ----------
     question : str
-        Which event came too often or too rarely: "outside 90%", say.
+        The event that occurred too often or too rarely, such as "outside 90%".
     episode : Episode
         When it began, when it was noticed, and by how much its frequency differs.
 
@@ -86,7 +86,7 @@ class NumberEpisode:
 
 
 class NumberMonitor(Savable):
-    """Monitor predicted distributions and outcomes, and raise an alarm when they do not agree.
+    """Monitor predicted distributions and outcomes, and raise an alarm when they disagree.
 
     The null is that in every round, the probability of each event, given what was known when it was
     predicted, is within `tolerance` of its probability under the distribution. Under the null, the
@@ -165,7 +165,7 @@ class NumberMonitor(Savable):
 
     @property
     def evidence(self) -> float:
-        """The most evidence that there is for any of the questions; 1 is an alarm."""
+        """The largest evidence for any of the questions; 1 is an alarm."""
         return max(monitor.evidence for monitor in self.monitors.values())
 
     @property
@@ -181,7 +181,7 @@ class NumberMonitor(Savable):
     def update(
         self, quantiles: npt.ArrayLike, levels: npt.ArrayLike, outcome: float
     ) -> list[NumberEpisode]:
-        """Take in one round; return the episodes that begin or end with it."""
+        """Take a round; return the episodes that begin or end with it."""
         return self.run(np.asarray(quantiles)[None], levels, [outcome])
 
     def run(
@@ -193,7 +193,7 @@ class NumberMonitor(Savable):
         times: Sequence[Any] | npt.NDArray[Any] | None = None,
         available: Sequence[Any] | npt.NDArray[Any] | None = None,
     ) -> list[NumberEpisode]:
-        """Take in rounds, a row of quantiles each; return the episodes that begin or end there.
+        """Take rounds, with a row of quantiles each; return the episodes that begin or end in them.
 
         `times` says when each was predicted and `available` when its outcome became known, NaN if
         never; without them, before the next prediction. All or nothing, as `Monitor.run`.
@@ -204,7 +204,7 @@ class NumberMonitor(Savable):
         if available is not None:  # what never came may be anything
             y = np.where(never_known(available, len(y)), 0.0, y)
         if q.ndim != 2 or not np.isfinite(y).all():
-            raise ValueError("quantiles must have a row a round, and outcomes must be finite")
+            raise ValueError("quantiles must have a row per round, and outcomes must be finite")
         check_same_length("quantiles", len(q), "outcomes", len(y))
         found, before = [], self.copy()
         try:
@@ -217,10 +217,10 @@ class NumberMonitor(Savable):
             raise
         return sorted(found, key=lambda each: each.episode.alarm)
 
-    # -- rounds of something that is watched ----------------------------------------------------
+    # -- rounds of a learner that is monitored --------------------------------------------------
 
     def watch(self, steps: Steps) -> None:
-        """Take distributions that wait from now on, and outcomes."""
+        """Take new pending distributions, and outcomes."""
         rounds: Sequence[Any] = steps.rounds
         if rounds:
             levels = rounds[0].levels
@@ -247,15 +247,15 @@ class NumberMonitor(Savable):
             monitor.drop(numbers)
 
     def mark(self, outcomes: int) -> dict[str, Mark]:
-        """Return what is known now, for `go_back`, as long as only so many outcomes come."""
+        """Return the current state for `go_back`, valid for at most so many outcomes."""
         return {question: each.mark(outcomes) for question, each in self.monitors.items()}
 
     def copy(self) -> dict[str, Any]:
-        """Return all that is known now, for `go_back`."""
+        """Return a full copy of the current state for `go_back`."""
         return {question: each.copy() for question, each in self.monitors.items()}
 
     def go_back(self, before: Mapping[str, Any]) -> None:
-        """Return to what `mark` or `copy` gave."""
+        """Return to a state from `mark` or `copy`."""
         for question, state in before.items():
             self.monitors[question].go_back(state)
 
@@ -282,9 +282,9 @@ def never_known(available: Sequence[Any] | npt.NDArray[Any], rounds: int) -> npt
 
 
 def events_of(quantiles: Floats, y: Floats) -> dict[str, Floats]:
-    """Return, of each question, whether its event came; on a tie its probability.
+    """Return, for each question, whether its event occurred; on a tie, its probability.
 
-    What is no number stays as it is: NaN and infinity mean something to monitors.
+    NaN and infinity are kept, since they have a meaning for monitors.
     """
     below = np.where(quantiles == y[:, None], LEVELS, y[:, None] < quantiles)
     low, low_half, half, high_half, high = below.T

@@ -1,4 +1,4 @@
-"""Reading a saved monitor back: nothing is taken over that its rounds cannot have left behind."""
+"""Loading a saved monitor: states that its rounds cannot have produced are refused."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class Past(NamedTuple):
-    """What the rounds of a monitor left behind."""
+    """The saved state of a monitor's rounds."""
 
     groups: list[Id]
     episodes: list[Episode]
@@ -97,7 +97,7 @@ def loaded_past(
 
 
 def saved_evidence(state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a kernel with its cells, pots and rounds that wait as plain numbers."""
+    """Return the state of a kernel with its cells, pots and pending rounds as plain numbers."""
     cells = structured_to_unstructured(state["cells"], dtype=np.float64)
     pots = structured_to_unstructured(state["pots"], dtype=np.float64)
     of_group = np.zeros((len(state["of_group"]), 2), dtype=np.int64)
@@ -179,7 +179,7 @@ def _opened(state: Mapping[str, Any], cells: int, rounds: int, key: int) -> npt.
 
 
 def _most_recovery(D: Floats) -> Floats:
-    """Return what ends an episode where so many rounds wait: D may have fallen since."""
+    """Return the evidence that ends an episode; D, the pending rounds, may have fallen since."""
     return np.maximum(MOST_RECOVERY - 1e-9, 2.0 * LATE_RECOVERY * D)
 
 
@@ -211,7 +211,7 @@ def _pots(state: Mapping[str, Any], count: int) -> npt.NDArray[np.void]:
 def _waiting(
     state: Mapping[str, Any], rounds: int, groups: int, key: int, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the rounds that wait, and the outcomes that are held."""
+    """Return the pending rounds, and the outcomes that are held."""
     waiting = _integers(state, "waiting").view(WAITING)
     of_group = np.zeros(len(waiting), dtype=OF_GROUP)
     kept = _integers(state, "of_group", 2 * len(waiting)).reshape(-1, 2)

@@ -8,16 +8,16 @@ from typing import Any
 from calibrant._checks import describe
 from calibrant.monitor.monitor import Monitor
 
-#: The arguments of Monitor that may be asked for. When outcomes come and how many groups there may
-#: be is the other object's to say.
+#: The arguments of Monitor that may be given. The other object determines when outcomes arrive and
+#: how many groups there may be.
 ALLOWED = ("every", "tolerance", "alpha", "block")
 
 
 def settings_of(monitor: object, allowed: tuple[str, ...] = ALLOWED) -> dict[str, Any] | None:
     """Return the arguments of the requested monitor, None if there is none.
 
-    True stands for those that `Monitor()` has; others are given as a dict, or as a Monitor that has
-    them, which is not used itself.
+    True stands for the defaults of `Monitor()`; others are given as a dict, or as a Monitor, of
+    which only the arguments are used.
     """
     if monitor is None or monitor is False:
         return None
@@ -36,7 +36,7 @@ def settings_of(monitor: object, allowed: tuple[str, ...] = ALLOWED) -> dict[str
     for name in monitor:
         if name not in allowed:
             raise ValueError(f"monitor may have {', '.join(allowed)}, got {name!r}")
-    checked = Monitor(**monitor)  # or it says what is wrong
+    checked = Monitor(**monitor)  # raises an error for invalid arguments
     return {name: checked._given[name] for name in monitor}
 
 

@@ -80,14 +80,14 @@ class SideBySide:
         self, scores: Floats, predictions: Floats, outcomes: Floats,
         by: Sequence[Id | None] | None,
     ) -> None:  # fmt: skip
-        """Take rounds whose outcomes came before the next prediction; all or none."""
+        """Take rounds whose outcomes arrived before the next prediction; all or none."""
         with self.undone_if_stopped():
             self.raw.run(scores, outcomes, by)
             self.calibrated.run(predictions, outcomes, by)
             self._gain(scores, predictions, outcomes)
 
     def watch(self, steps: Steps) -> None:
-        """Take predictions that wait from now on, and outcomes."""
+        """Take new pending predictions, and outcomes."""
         self.play_steps(steps.numbers, steps.raw, steps.expected, steps.outcome, steps.by)
 
     def watch_one(
@@ -115,7 +115,7 @@ class SideBySide:
         self.gain_evidence += math.log(y * (q / s) + (1.0 - y) * ((1.0 - q) / (1.0 - s)))
 
     def _gain(self, scores: Floats, predictions: Floats, outcomes: Floats) -> None:
-        """Count what the predictions won against the scores."""
+        """Add the evidence of the predictions against the scores."""
         s, q = (np.clip(p, LEAST, 1.0 - LEAST) for p in (scores, predictions))
         ratios = outcomes * (q / s) + (1.0 - outcomes) * ((1.0 - q) / (1.0 - s))
         gains = [self.gain_evidence, *map(math.log, ratios.tolist())]
@@ -127,15 +127,15 @@ class SideBySide:
         self.calibrated.drop(numbers)
 
     def mark(self, outcomes: int) -> tuple[Mark, Mark, float]:
-        """Return what is known now, for `go_back`, as long as only so many outcomes come."""
+        """Return the current state for `go_back`, valid for at most so many outcomes."""
         return self.raw.mark(outcomes), self.calibrated.mark(outcomes), self.gain_evidence
 
     def copy(self) -> dict[str, Any]:
-        """Return all that is known now, for `go_back`."""
+        """Return a full copy of the current state for `go_back`."""
         return self.save()
 
     def go_back(self, before: tuple[Mark, Mark, float] | dict[str, Any]) -> None:
-        """Return to what `mark` or `copy` gave."""
+        """Return to a state from `mark` or `copy`."""
         if isinstance(before, dict):
             self.load(before)
         else:
@@ -145,7 +145,7 @@ class SideBySide:
 
     @contextmanager
     def undone_if_stopped(self) -> Iterator[None]:
-        """Go back to where all is now if the body is interrupted or fails."""
+        """Go back to the current state if the body is interrupted or fails."""
         before = self.save()
         try:
             yield
@@ -163,7 +163,7 @@ class SideBySide:
         return state
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Take over what `save` returned, or raise ValueError."""
+        """Restore what `save` returned, or raise ValueError."""
         for name in ("raw", "calibrated"):
             prefix = f"{name}_"
             parts = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
@@ -171,7 +171,7 @@ class SideBySide:
         self.gain_evidence = number(state, "gain", low=-MOST_GAIN, high=MOST_GAIN)
 
     def check_rounds(self, rounds: int) -> None:
-        """Refuse monitors, just loaded, that have seen what was not predicted in so many rounds."""
+        """Refuse loaded monitors with predictions that were not made in so many rounds."""
         both = (self.raw, self.calibrated)
         if self.raw.rounds != self.calibrated.rounds or any(
             each.rounds > rounds or each._last_key >= rounds for each in both

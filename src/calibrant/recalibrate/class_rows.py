@@ -159,7 +159,7 @@ def recalibrate_classes(
 
 
 def probability_columns(labels: Sequence[Id], rows: Floats, start: str) -> dict[str, Floats]:
-    """Return new columns, one a class: calibrated_cat, calibrated_dog.
+    """Return new columns, one per class: calibrated_cat, calibrated_dog.
 
     Examples
     --------

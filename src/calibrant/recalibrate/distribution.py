@@ -99,7 +99,7 @@ class Distribution:
         return low, high
 
     def cdf(self, x: npt.ArrayLike) -> Any:
-        """Return the probability of at most x; of many numbers, x is one for all or one a row."""
+        """Return the probability of at most x; of many numbers, x is one for all or one per row."""
         values = np.asarray(x, dtype=np.float64)
         if np.isnan(values).any():
             raise ValueError("x must not be NaN")

@@ -172,7 +172,7 @@ def recalibrate_frame(
             silence=cast("int | None", silence), after=after, hold=hold,
         )  # fmt: skip
     elif not (silence is after is hold is None):
-        raise ValueError("a recalibrator that is given has its own silence, after and hold")
+        raise ValueError("a recalibrator has its own silence, after and hold: do not give them")
     elif not isinstance(recalibrator, Recalibrator):
         raise ValueError(f"recalibrator must be a Recalibrator, got {describe(recalibrator)}")
     table = from_frame(frame, "data frame", empty=True)
@@ -224,7 +224,7 @@ def number_frame(
     if recalibrator is None:
         recalibrator = NumberRecalibrator(hold=hold)
     elif hold is not None:
-        raise ValueError("a recalibrator that is given has its own hold")
+        raise ValueError("a recalibrator has its own hold: do not give one")
     elif not isinstance(recalibrator, NumberRecalibrator):
         raise ValueError(f"recalibrator must be a NumberRecalibrator, got {describe(recalibrator)}")
     table = from_frame(frame, "data frame", empty=True)
@@ -272,7 +272,7 @@ def class_frame(
                 f"recalibrator must be a MulticlassRecalibrator, got {describe(recalibrator)}"
             )
         if any(value is not None for value in policy.values()):
-            raise ValueError("a recalibrator that is given has its own silence, after and hold")
+            raise ValueError("a recalibrator has its own silence, after and hold: do not give them")
         kind = recalibrator.kind
     named = {part: None if name is None else str(name) for part, name in parts.items()}
     given = scores if isinstance(scores, str) else [str(name) for name in scores]

@@ -105,7 +105,7 @@ class Groups:
 
     def numbers_of(self, by: object, rounds: int) -> tuple[Integers, list[Id]]:
         """Return the number of each round's group, and the names that are new."""
-        names = as_listed(by, "by", "a sequence of names, one a round")
+        names = as_listed(by, "by", "a sequence of names, one per round")
         check_same_length("by", len(names), "scores", rounds)
         numbers, new = numbered(names, self.index, self.most)
         return np.array(numbers, dtype=np.int64), list(new)
@@ -220,7 +220,7 @@ class Groups:
         predictions: Sequence[ScoreRound | StagedRound],
         outcomes: Floats,
     ) -> None:
-        """Learn the outcomes of predictions of `begin` and `begin_many` that came together."""
+        """Learn the outcomes of predictions of `begin` and `begin_many` that arrived together."""
         grouped = [
             (row, each) for row, each in enumerate(predictions) if isinstance(each, StagedRound)
         ]
@@ -246,7 +246,7 @@ class Groups:
             self.learn_call(pending, outcomes[rows])
 
     def learn_call(self, pending: Sequence[StagedRound], outcomes: Floats) -> None:
-        """Learn outcomes that came together, after the whole, of rounds that did not wait so."""
+        """Learn outcomes that arrived together, after the whole, of rounds that did not wait so."""
         for number, at in stages_of_rounds(pending):
             later = [pending[place].rounds[1:] for place in at]
             if number == WHOLE:
@@ -452,7 +452,7 @@ class Groups:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Take over a state of `get_state`, or raise ValueError."""
+        """Restore a state of `get_state`, or raise ValueError."""
         names = ids_of(state, "groups")
         if len(names) > self.most:
             raise ValueError(f"saved groups are more than max_groups={self.most}")
@@ -602,7 +602,7 @@ class OwnStages:
         return [OwnRound(*rounds) for rounds in zip(owns, lasts, strict=True)]
 
     def finish_many(self, begun: Sequence[OwnRound], estimates: Floats, outcomes: Floats) -> None:
-        """Learn the outcomes of rounds that came together."""
+        """Learn the outcomes of rounds that arrived together."""
         self.last._finish_many([each.last for each in begun], outcomes)
         self.own._finish_many(
             [each.own for each in begun], outcomes, np.zeros(len(begun), np.uint8)

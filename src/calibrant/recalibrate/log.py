@@ -83,9 +83,7 @@ class Log:
         finally:
             book.stop_collecting()
         judged = self._mature(Judged(settled.raw, settled.prediction, settled.outcome), settled.due)
-        if (
-            predicted.outcomes is rows.outcomes
-        ):  # each was learned at once, without a round that waits
+        if predicted.outcomes is rows.outcomes:  # each was learned at once, without a pending round
             judged = judged_at_once(rows, predicted.predictions, self.recalibrator.kind)
         return Played(predicted.predictions, rows, judged, predicted.smooth)
 

@@ -107,7 +107,7 @@ class MulticlassRecalibrator(Savable, ClassLearner):
     >>> recalibrator.expected([0.9, 0.05, 0.05]).round(1).tolist()
     [0.6, 0.2, 0.2]
 
-    Labels that come late are given by id:
+    Labels that arrive late are given by id:
 
     >>> row = recalibrator.predict([0.1, 0.2, 0.7], id="a")
     >>> recalibrator.update(2, id="a")
@@ -495,8 +495,8 @@ class MulticlassRecalibrator(Savable, ClassLearner):
 
 
 def names_of(by: Any) -> list[Any] | None:
-    """Return the names of groups, one a row."""
-    return None if by is None else as_listed(by, "by", "names, one a row")
+    """Return the names of groups, one per row."""
+    return None if by is None else as_listed(by, "by", "names, one per row")
 
 
 def is_table(probabilities: object) -> bool:

@@ -52,7 +52,7 @@ def needs_names(rows: Any, add: Add | None) -> Any:
     """Refuse rows without names where the classes are learned from them."""
     if add is not None:
         raise ValueError(
-            "with classes=None scores must say their classes: a dict a row, or a data frame"
+            "with classes=None scores must say their classes: a dict per row, or a data frame"
         )
     return rows
 

@@ -347,7 +347,7 @@ class NumberRecalibrator(Savable, Learner):
         return self
 
     def _names(self, by: Any) -> list[Any] | None:
-        return None if by is None else as_listed(by, "by", "names, one a row")
+        return None if by is None else as_listed(by, "by", "names, one per row")
 
     # -- looking --------------------------------------------------------------------------------
 

@@ -116,7 +116,7 @@ class Recalibrator(Savable, Learner):
     >>> round(recalibrator.expected(0.9), 1)
     0.1
 
-    Outcomes that come late are given by id:
+    Outcomes that arrive late are given by id:
 
     >>> first, second = recalibrator.predict(0.9, id="a"), recalibrator.predict(0.2, id="b")
     >>> recalibrator.update(1, id="b")
@@ -132,7 +132,7 @@ class Recalibrator(Savable, Learner):
     >>> round(recalibrator.expected(0.9, by="c"), 1)  # a group never seen
     0.1
 
-    What is saved includes the predictions that wait:
+    What is saved includes the pending predictions:
 
     >>> again = Recalibrator.from_bytes(recalibrator.to_bytes())
     >>> again.update(0, id="a")

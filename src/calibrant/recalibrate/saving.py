@@ -1,4 +1,4 @@
-"""How recalibrators are saved: many kernels as one state, and the predictions that wait."""
+"""How recalibrators are saved: many kernels as one state, and the pending predictions."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def load_silence(
     rounds: int,
     silence: float,
 ) -> None:
-    """Take over what `save_silence` saved, without the prefix; `silence` is the silent outcome."""
+    """Restore what `save_silence` saved, without the prefix; `silence` is the silent outcome."""
     if kernel is None:
         check_names(saved, set())
         return
@@ -73,7 +73,7 @@ def load_silence(
 
 
 def load_monitors(monitors: SideBySide | None, saved: dict[str, Any], rounds: int) -> None:
-    """Take over what monitors saved, where there are any; they saw at most so many rounds."""
+    """Restore what monitors saved, where there are any; they saw at most so many rounds."""
     if monitors is None:
         check_names(saved, set())
         return
@@ -100,7 +100,7 @@ def save_groups(rule: Any, rounds: list[Any], whole: Mapping[str, Any]) -> dict[
 def load_groups(
     rule: Any, state: dict[str, Any], rounds: int, rows: str, **inside: bool
 ) -> list[Any]:
-    """Take over what `save_groups` saved, which is all of the state; return the rounds that wait.
+    """Restore what `save_groups` saved, which is all of the state; return the pending rounds.
 
     `rows` is what the rule calls its rows, and `inside` tells a kernel that it is a group's.
     """
@@ -171,7 +171,7 @@ def parts_of(values: Any, lengths: Any) -> Iterator[Any]:
 
 
 def save_rounds(rounds: Sequence[ScoreRound | StagedRound]) -> dict[str, Any]:
-    """Return what the rule keeps of rounds that wait, as arrays by name."""
+    """Return what the rule keeps of pending rounds, as arrays by name."""
     parts = [each if isinstance(each, StagedRound) else None for each in rounds]
     stages: list[Sequence[Any]] = [
         part.rounds if isinstance(part, StagedRound) else [part] for part in rounds

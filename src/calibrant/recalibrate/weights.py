@@ -33,7 +33,7 @@ LEVELS = (
 def drifts(fades: Iterable[float], fixed: str, batch: int = 0) -> list[str]:
     """Return the words of experts that forget at these rates: 0 is `fixed`.
 
-    Where outcomes come in batches, of this size, their memories are counted in these.
+    Where outcomes arrive in batches, of this size, their memories are counted in these.
     """
     words = []
     for fade in fades:
@@ -53,7 +53,7 @@ def last_batches(fade: float, batch: int) -> str:
 
 
 def words(batch: int = 0) -> tuple[str, ...]:
-    """Return what each weight is of, where outcomes come in batches of this size, 0 for none.
+    """Return what each weight is of, where outcomes arrive in batches of this size, 0 for none.
 
     The experts of the whole, silence, and what a group's own outcomes add.
     """

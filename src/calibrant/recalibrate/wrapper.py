@@ -37,14 +37,14 @@ class Calibrated:
     ) -> float | Floats:
         """Return the probability for a row, or of each of many, as many as there are scores.
 
-        With an id, or one a row, it waits for its outcome.
+        With an id, or one per row, it waits for its outcome.
         """
         scores = self.function(rows)
         if is_one(scores):
             return self.recalibrator.predict(scores, id=id, by=by, at=at)  # type: ignore[arg-type]
         if np.ndim(scores) == 2:
             raise ValueError(
-                f"the function must give one score a row, got {describe(scores)}; "
+                f"the function must give one score per row, got {describe(scores)}; "
                 "of two columns of probabilities, take the second"
             )
         return self.recalibrator.predict_many(scores, ids=id, by=by, at=at)  # type: ignore[arg-type]
@@ -75,7 +75,7 @@ def calibrated(
     kind : {"probability", "logit", "margin"}, default "probability"
         What the scores are, as in `Recalibrator`.
     recalibrator : Recalibrator, optional
-        One to go on with, instead of a fresh one of this kind.
+        One to continue with, instead of a fresh one of this kind.
 
     Examples
     --------

@@ -215,7 +215,7 @@ class Page:
         for position, row in enumerate(rows):
             if len(row) != len(headers):
                 raise ValueError(
-                    f"rows must have {len(headers)} cells, one a header, "
+                    f"rows must have {len(headers)} cells, one per header, "
                     f"got {len(row)} in row {position}"
                 )
         is_many = len(headers) > MANY

@@ -31,8 +31,8 @@ HOW_TO_READ = (
 HEAD = ["onset", "alarm", "recovered", "where", "bias", "95% interval"]
 BIAS = "Bias: observed minus predicted; where it is positive, predictions were too low."
 JUDGED_BY = (
-    "Each prediction is judged by what was known when it was made: a shock that predictions share "
-    "while they wait for their outcomes is no evidence against them."
+    "Each prediction is judged by what was known when it was made: a shock shared by predictions "
+    "that are pending together is not evidence against them."
 )
 
 

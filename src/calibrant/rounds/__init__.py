@@ -1,4 +1,4 @@
-"""The life of a round: predict, wait, observe, learn.
+"""Rounds: predict, wait, observe, learn.
 
 A round is the same for a score, a key, an event and a class: it has an id, it was predicted at some
 time, and its outcome counts at once or at a deadline, and may arrive twice, too late or never. All

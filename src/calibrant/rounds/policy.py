@@ -201,7 +201,7 @@ class Policy:
             )
 
     def is_dated(self, at: Any) -> bool:
-        """Return whether times are given as dates: one for all, or one a row."""
+        """Return whether times are given as dates: one for all, or one per row."""
         is_many = isinstance(at, Sequence | np.ndarray) and not isinstance(at, str)
         first = at[0] if is_many and np.ndim(at) and len(at) else at
         return isinstance(first, DATES)

@@ -1,4 +1,4 @@
-"""How a book is saved: its clock, what waits, and the ids that are done with."""
+"""How a book is saved: its clock, what is pending, and the ids that are done with."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ MUST_HOLD: tuple[tuple[str, Callable[[Parts], Any]], ...] = (
 
 
 def waiting_rounds(book: Book) -> list[Any]:
-    """Return the rounds that wait as they are saved: by number, and the unnamed one last."""
+    """Return the pending rounds as they are saved: by number, and the unnamed one last."""
     rounds = [each for _, each in book.waiting()]
     return rounds if book.unnamed is None else [*rounds, book.unnamed]
 
@@ -154,7 +154,7 @@ def save_book(book: Book) -> dict[str, Any]:
 
 
 def save_weights(book: Book) -> dict[str, Any]:
-    """Return the weights of rounds that wait, and what they are divided by; nothing without any."""
+    """Return the weights of pending rounds, and what they are divided by; nothing without any."""
     weights = np.array([each.weight for each in waiting_rounds(book)], dtype=np.float64)
     if book.weighings < 0.0 and (weights == 1.0).all():
         return {}

@@ -1,9 +1,9 @@
-"""Where outcomes come from: families with known means, adversaries and real streams.
+"""Streams of outcomes: families with known means, adversaries and real streams.
 
 `synthetic.py` draws outcomes whose means are known, so that a bound in C or K can be checked, and
 returns a `Stream`; `memory.py` does so for means that depend on the past outcomes, so that
-what a forecaster did not learn can be measured. `families.py` lists both. `adversaries.py`
-chooses outcomes against a forecaster; `play` is their game.
+one can measure what a forecaster has not learned. `families.py` lists both. `adversaries.py`
+chooses outcomes against a forecaster, and `play` plays one against the other.
 `bundled.py` loads the real streams that come with the package. `named.py` finds any of them,
 or a file, by a name with parameters.
 """

@@ -1,8 +1,8 @@
-"""Opponents that see where a forecaster puts its mass, but not what it draws.
+"""Adversaries that see the distribution of a forecaster's prediction, but not the draw.
 
-An adversary keeps what it has seen. A round is `choose`, which looks at the distribution that the
-forecaster will draw from and returns an outcome, then `observe`, with the prediction that was
-drawn. `play` runs whole games in a compiled loop, bit for bit the same.
+An adversary keeps a state. In each round, `choose` is called with the distribution that the
+forecaster will draw from and returns an outcome, then `observe` with the prediction that was
+drawn. `play` runs whole games in a compiled loop, the same bit for bit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from calibrant._kernels.kernel import Kernel
 
 
 class Adversary(kernels.AdversaryKernel):
-    """What every adversary can do.
+    """The interface of an adversary.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Adversary(kernels.AdversaryKernel):
 class Greedy(kernels.GreedyKernel, Adversary):
     """Choose the outcome that raises the expected calibration error most.
 
-    It counts the predictions that were drawn and what followed them, and takes the expectation
+    It counts the drawn predictions and their outcomes, and computes the expectation
     over this round's distribution. Ties, up to 1e-9, go to 1.
 
     Parameters
@@ -93,7 +93,7 @@ class Contrarian(kernels.ContrarianKernel, Adversary):
 class Chaser(kernels.ChaserKernel, Adversary):
     """Draw outcomes from a mean that moves away from the forecast.
 
-    The mean moves one step a round, away from the expected prediction. It turns round when the
+    The mean moves one step per round, away from the expected prediction. It reverses when the
     prediction overtakes it, and at 0 and 1, from where it may pass the prediction on its way to the
     other end. A forecaster is calibrated only if it keeps up.
 
@@ -124,22 +124,22 @@ class Chaser(kernels.ChaserKernel, Adversary):
 
 
 class March(kernels.MarchKernel, Adversary):
-    """March over a forecaster's grid, handing the bias of old points on to fresh ones.
+    """March over a forecaster's grid, moving the bias of old points to new ones.
 
-    It knows the state of the grid, not the draws. It goes to the right end and then leftwards, gap
-    by gap, in gaps of a width that the horizon decides. In each it *holds*: the outcomes keep the
-    weights of the two ends at a given ratio, until the gap is cut. Shortly before, it may *push*
-    what bias the upper end still has onto the lower one. Then it *lifts*: outcomes of 0 until the
-    lower end is rid of its bias, which the fresh point between the two takes over. It makes every
-    bet lose. Against a forecaster that shows no grid it does what `Contrarian` does.
+    It knows the state of the grid, but not the draws. It goes to the right end and then leftwards,
+    gap by gap, in gaps of a width that depends on the horizon. In each gap it *holds*: the outcomes
+    keep the weights of the two ends at a given ratio, until the gap is cut. Shortly before, it may
+    *push* the remaining bias of the upper end onto the lower one. Then it *lifts*: outcomes are 0
+    until the lower end has no bias left, because the new point between the two has taken it over.
+    It makes every bet lose. Against a forecaster without a grid it behaves like `Contrarian`.
 
-    The defaults are the strongest settings found against `Zoom`. The rule that Zoom had before is
-    worst off at a ratio of 2, a push of 1 and a lead of 2.
+    The defaults are the strongest settings found against `Zoom`. The strongest against the earlier
+    rule of Zoom are a ratio of 2, a push of 1 and a lead of 2.
 
     Parameters
     ----------
     horizon : int, at least 1
-        The number of rounds that it aims at: the more, the narrower the gaps that it visits.
+        The number of rounds to plan for: the more, the narrower the gaps that it visits.
     ratio : float in [0, 1e9]
         The weight of the lower end over that of the upper one while it holds.
     push, lead : float in [0, 1e9]
@@ -172,29 +172,28 @@ class March(kernels.MarchKernel, Adversary):
         self.push = check_real("push", push, 0.0, 1e9)
         self.lead = check_real("lead", lead, 0.0, 1e9)
         # A march over the whole line at level l takes about l^2 8^l / 25 rounds; the best level is
-        # the first that leaves a fifth of it or more.
+        # the first at which a fifth of it or more remains.
         level = max(2, int(math.log2(horizon) / 3.0 + 0.6))
         super().__init__(level, self.ratio, self.push, self.lead)
 
 
 class SignPreservation(kernels.SignPreservationKernel, Adversary):
-    """Leave biases on cells where no later mean repays them: the sign preservation game.
+    """Leave biases in cells where no later mean repays them: the sign preservation game.
 
     Qiao & Valiant 2021, *Stronger calibration lower bounds via sidestepping*. The probabilities in
     [1/4, 3/4] are cut into cells. An epoch draws outcomes from the mean of one cell until the
-    predictions there are biased by sqrt(L)/2, L rounds at the most. While a mean is drawn from, a
-    forecaster can repay biases downwards of cells below and upwards of cells above, by predicting
-    these; others are preserved. So of nested thirds the middle is played first, then, by the
-    sign of the bias that it holds, the upper or the lower one. 2^d epochs over 3^d cells keep
-    1.5^d biases, if all are as large. With as many epochs as T^0.24 that is a Cal1 of order T^0.52;
-    the paper, with a strategy of its own, proves T^0.528 against any forecaster. The outcomes do
-    not depend on the distribution that is predicted from, only on what was drawn.
+    predictions there are biased by sqrt(L)/2, for at most L rounds. Meanwhile, a forecaster can
+    repay downward biases of cells below and upward biases of cells above, by predicting these;
+    other biases are preserved. So of nested thirds the middle one is played first, then, depending
+    on the sign of its bias, the upper or the lower one. 2^d epochs over 3^d cells keep 1.5^d
+    biases, if all are equally large. With T^0.24 epochs, this gives a Cal1 of order T^0.52; the
+    paper proves T^0.528 against any forecaster, with another strategy. The outcomes do not depend
+    on the distribution of the prediction, only on the draws.
 
     Parameters
     ----------
     horizon : int, at least 1
-        The number of rounds that it aims at. Afterwards, outcomes are 1, or 0: whichever repays
-        less.
+        The number of rounds to plan for. Afterwards, outcomes are 1 or 0, whichever repays less.
     seed : int
         Seed of the outcomes; a forecaster with the same seed draws other numbers.
 
@@ -216,12 +215,11 @@ class SignPreservation(kernels.SignPreservationKernel, Adversary):
 
 
 class Drag(kernels.DragKernel, Adversary):
-    """Drag the forecast along one slow sine, and be greedy where it follows.
+    """Drag the forecast along a slow sine, and be greedy where it follows.
 
-    It knows the distribution and its own tally only. While the expected prediction is more than
+    It knows only the distribution and its own tally. While the expected prediction is more than
     `width` from the sine, outcomes pull it there; closer to it they are those of ``Greedy("l2")``.
-    So every point of a grid is loaded in its turn. Against a recalibrator, `aim` is the score to
-    ask for.
+    So every point of a grid is biased in turn. Against a recalibrator, `aim` is the score to use.
 
     Parameters
     ----------
@@ -232,11 +230,11 @@ class Drag(kernels.DragKernel, Adversary):
     width : float in [0, 1]
         How far from the sine the forecast may be.
     reach : float in [0, 0.5]
-        How far from 1/2 the sine goes.
+        The amplitude of the sine around 1/2.
     fresher : bool
-        Be greedy for the point with fewer visits alone, where two may be predicted: a bias weighs
-        more there. With a width of 0.7 over the cube root of the horizon it is the strongest
-        opponent of `Recalibrator` that we know.
+        If two points may be predicted, be greedy only for the one with fewer visits, where a bias
+        weighs more. With a width of 0.7 over the cube root of the horizon, this is the strongest
+        known opponent of `Recalibrator`.
 
     Examples
     --------
@@ -271,16 +269,16 @@ class Learned(kernels.LearnedKernel, Adversary):
     """A small recurrent network that was evolved against one forecaster.
 
     It sees the distribution, its own tally of the points, what `Greedy` would do, and the time.
-    `python -m benchmarks evolve` made it, by changing its numbers at random and keeping what raised
-    Cal2; ``learned.json`` holds the numbers.
+    `python -m benchmarks evolve` created it, by changing its weights at random and keeping changes
+    that increased Cal2; ``learned.json`` holds the weights.
 
     Parameters
     ----------
     horizon : int, at least 1
-        The number of rounds that it aims at.
+        The number of rounds to plan for.
     against : {"events", "scores", "zoom"}
-        Whom it plays, each with the strongest numbers found: an `EventForecaster`; a
-        `Recalibrator`, of which it also chooses the scores (`aim`); or `Zoom`.
+        The opponent it was evolved against: `EventForecaster`; `Recalibrator`, for which it also
+        chooses the scores (`aim`); or `Zoom`.
 
     Examples
     --------
@@ -300,7 +298,7 @@ class Learned(kernels.LearnedKernel, Adversary):
 
 @cache
 def genes() -> dict[str, list[float]]:
-    """Return the numbers that learned opponents are made of, by what they were evolved against."""
+    """Return the weights of the learned opponents, by what they were evolved against."""
     # Both take long to import, and few want a learned opponent.
     import json  # noqa: PLC0415
     from importlib.resources import files  # noqa: PLC0415
@@ -312,7 +310,7 @@ def genes() -> dict[str, list[float]]:
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """The predictions and the outcomes of a game, one of each a round.
+    """The predictions and the outcomes of a game, one of each per round.
 
     Examples
     --------
@@ -331,7 +329,7 @@ class Game:
 
 
 def play(forecaster: Kernel, adversary: Adversary, rounds: int) -> Game:
-    """Play a forecaster against an adversary; both continue from their present state.
+    """Play a forecaster against an adversary; both continue from their current state.
 
     Parameters
     ----------

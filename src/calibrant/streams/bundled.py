@@ -44,20 +44,20 @@ CATALOGUE: dict[str, tuple[str, str, str]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RealStream:
-    """Outcomes that really happened, in the order of time.
+    """Real outcomes, in order of time.
 
     Attributes
     ----------
     name, description, source, licence : str
-        What the outcome is, where it comes from and under which licence.
+        The meaning of the outcome, its source and its licence.
     times : array of str
         The date or time of each round.
     scores : array of float or None
-        A forecast made before each outcome; None where the stream has none.
+        A forecast made before each outcome; None if the stream has none.
     outcomes : array of float
-        0 or 1 a round.
+        0 or 1 for each round.
     columns : dict of arrays of str
-        What else its file says of each round, by the names of its columns.
+        The other columns of its file, by name.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def load(name: str) -> RealStream:
 
 
 def bundled_table(name: str) -> Table:
-    """Return the rows of a real stream that comes with the package, as its file has them."""
+    """Return the rows of a real stream that comes with the package, as in its file."""
     from importlib import resources  # noqa: PLC0415 - slow to import, and rarely needed
 
     check_choice("name", name, names())

@@ -1,8 +1,8 @@
 """Families of streams with a memory: the mean of a round depends on the outcomes before it.
 
 The means are the true conditional probabilities, given the past outcomes and all parameters: no
-forecaster can expect a lower log loss than theirs. What a forecaster loses beside them is what it
-has not learned.
+forecaster can expect a lower log loss than theirs. The excess loss of a forecaster is due to what
+it has not learned.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from calibrant.streams.stream import Stream, generators
 
 
 class Conditional(ABC):
-    """A process: the mean of its next outcome, given those that it was shown."""
+    """A process: the mean of its next outcome, given the past outcomes."""
 
     @abstractmethod
     def mean(self) -> float:
@@ -26,11 +26,11 @@ class Conditional(ABC):
 
     @abstractmethod
     def show(self, outcome: int) -> None:
-        """Show it the outcome."""
+        """Add an outcome to the past."""
 
 
 class Table(Conditional):
-    """A Markov chain: each of the 2^order pasts has a mean of its own."""
+    """A Markov chain: each of the 2^order pasts has its own mean."""
 
     def __init__(self, order: int, random: np.random.Generator) -> None:
         self.means: list[float] = random.random(2**order).tolist()
@@ -44,7 +44,7 @@ class Table(Conditional):
 
 
 class Phases(Conditional):
-    """A season: each phase has a mean of its own."""
+    """A season: each phase has its own mean."""
 
     def __init__(self, period: int, random: np.random.Generator) -> None:
         self.means: list[float] = random.random(period).tolist()
@@ -76,7 +76,7 @@ class Filter(Conditional):
 
 
 class Renewal(Conditional):
-    """Runs of zeros and of ones in turn, their lengths uniform between two numbers."""
+    """Alternating runs of zeros and ones, with lengths uniform between two numbers."""
 
     def __init__(self, shortest: int, longest: int) -> None:
         self.shortest, self.longest = shortest, longest
@@ -99,7 +99,7 @@ def _played(
     seed: int,
     processes: Sequence[tuple[Conditional, int]],
 ) -> Stream:
-    """Draw outcomes from one process after the other, each for so many rounds."""
+    """Draw outcomes from processes in sequence, each for a number of rounds."""
     _, generator = generators(seed)
     rounds = sum(length for _, length in processes)
     draws = generator.random(rounds).tolist()
@@ -119,7 +119,7 @@ def markov(rounds: int, *, order: int = 3, seed: int = 0) -> Stream:
     Parameters
     ----------
     order : int in [1, 16]
-        How many outcomes it depends on. Each of the 2^order pasts has a mean of its own, drawn
+        How many outcomes it depends on. Each of the 2^order pasts has its own mean, drawn
         uniformly from [0, 1].
     rounds, seed
         As in `iid`.
@@ -145,7 +145,7 @@ def hidden_markov(
     stay_high: float = 0.97,
     seed: int = 0,
 ) -> Stream:
-    """Return outcomes of two states that take turns unseen.
+    """Return outcomes of a hidden Markov chain with two states.
 
     The means are those of the forward algorithm, which knows the parameters and the past outcomes
     but not the state.
@@ -155,7 +155,7 @@ def hidden_markov(
     low, high : float in [0, 1]
         The probability of a 1 in each state.
     stay_low, stay_high : float in [0, 1]
-        The probability of each state to stay; not both 1.
+        The probability of staying in each state; not both 1.
     rounds, seed
         As in `iid`.
 
@@ -174,7 +174,7 @@ def hidden_markov(
 
 
 def cycle(rounds: int, *, period: int = 24, seed: int = 0) -> Stream:
-    """Return a season in which each phase has a mean of its own, drawn uniformly from [0, 1].
+    """Return a season in which each phase has its own mean, drawn uniformly from [0, 1].
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def cycle(rounds: int, *, period: int = 24, seed: int = 0) -> Stream:
 
 
 def runs(rounds: int, *, shortest: int = 5, longest: int = 40, seed: int = 0) -> Stream:
-    """Return zeros and ones that come in runs, the first of zeros.
+    """Return runs of zeros and ones; the first is of zeros.
 
     Parameters
     ----------
@@ -219,13 +219,13 @@ def runs(rounds: int, *, shortest: int = 5, longest: int = 40, seed: int = 0) ->
 
 
 def regimes(rounds: int, *, segments: int = 8, seed: int = 0) -> Stream:
-    """Return stretches of equal length, each with another kind of memory.
+    """Return stretches of equal length, each with a different kind of memory.
 
     Parameters
     ----------
     segments : int
-        How many stretches. In turn: a Markov chain of order 3, a cycle of 24, a hidden Markov chain
-        as in `hidden_markov`, a Markov chain of order 1; each with means of its own.
+        How many stretches. They cycle through a Markov chain of order 3, a cycle of 24, a hidden
+        Markov chain as in `hidden_markov` and a Markov chain of order 1; each has its own means.
     rounds, seed
         As in `iid`.
 

@@ -1,4 +1,4 @@
-"""Streams by name, with parameters, as `compare` and sweeps take them.
+"""Streams by name, with parameters, as in `compare` and sweeps.
 
 - A synthetic family: ``drift``, ``iid:mean=0.1``, ``corrupted:budget=T/10,shape=burst``.
 - An adversary: ``greedy:norm=l2``, ``contrarian``, ``chaser``, ``march:horizon=T``.
@@ -28,7 +28,7 @@ __all__ = ["Source", "find", "length", "parameters"]
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Outcomes, or an adversary that will choose them; C, K and the means where they are known.
+    """Outcomes, or an adversary that will choose them; C, K and the means if they are known.
 
     Examples
     --------
@@ -55,9 +55,9 @@ def find(spec: str, *, rounds: int, seed: int = 0) -> Source:
     spec : str
         A family, an adversary, a real stream or a file.
     rounds : int
-        How many rounds; of a real stream and of a file the first so many. T in the spec.
+        The number of rounds, T in the spec; the first ones of a real stream or a file.
     seed : int, default 0
-        Seed of what is drawn; real streams and files draw nothing.
+        Seed of the draws; real streams and files have none.
 
     Examples
     --------
@@ -99,8 +99,8 @@ def length(spec: str) -> int | None:
 def parameters(spec: str) -> tuple[str, dict[str, Any]]:
     """Return the name of a stream and its parameters as numbers and words.
 
-    Those of a file hold the SHA-256 of its content: the same name with another content is
-    another stream.
+    Those of a file include the SHA-256 of its content, because the same name with other content is
+    a different stream.
 
     Examples
     --------

@@ -22,7 +22,7 @@ CATALOGUE: dict[str, tuple[str, str, str]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberStream:
-    """Forecasts of a number and what came, in the order of time.
+    """Forecasts of a number and its observed values, in order of time.
 
     Examples
     --------

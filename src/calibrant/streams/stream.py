@@ -1,4 +1,4 @@
-"""A stream whose means are known: what a synthetic family returns."""
+"""A stream whose means are known, as returned by a synthetic family."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Stream:
     name : str
         The family it comes from.
     parameters : dict
-        What the family was called with, `rounds` and `seed` left out:
+        The arguments of the family, except `rounds` and `seed`:
         ``FAMILIES[name](len(stream), **parameters, seed=seed)`` gives the same stream again.
     seed : int
         The seed of the levels and of the outcomes.
@@ -52,13 +52,13 @@ class Stream:
 
     @cached_property
     def deviation(self) -> float:
-        """C, the least total distance of the means to one level: min over q of sum |q_t - q|."""
+        """C, the smallest total distance of the means from a level: min over q of sum |q_t - q|."""
         # The sum is least at a median.
         return float(np.abs(self.means - np.median(self.means)).sum())
 
     @cached_property
     def segments(self) -> int:
-        """K, the number of stretches over which the mean stays the same."""
+        """K, the number of stretches in which the mean is constant."""
         return 1 + int(np.count_nonzero(np.diff(self.means)))
 
     def __len__(self) -> int:

@@ -1,8 +1,8 @@
 """Families of streams with known means.
 
-Every family takes the number of rounds, a seed and parameters of its own, and returns a `Stream`.
-The levels and the outcomes are drawn from two independent generators of one seed. Two families with
-the same seed share their outcome draws, so that what differs between them is their means.
+Every family takes the number of rounds, a seed and its own parameters, and returns a `Stream`.
+The levels and the outcomes are drawn from two independent generators with one seed. Two families
+with the same seed share the draws of their outcomes, so they differ only in their means.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 
 
 def _drawn(name: str, parameters: dict[str, Any], seed: int, means: Floats) -> Stream:
-    """Draw an outcome a round and return the stream."""
+    """Draw an outcome for each round and return the stream."""
     _, generator = generators(seed)
     # A draw lies in [0, 1): a mean of 0 never gives a 1, a mean of 1 always does.
     outcomes = (generator.random(len(means)) < means).astype(np.float64)
@@ -29,7 +29,7 @@ def _drawn(name: str, parameters: dict[str, Any], seed: int, means: Floats) -> S
 
 
 def _check_wave(level: object, amplitude: object) -> tuple[float, float]:
-    """Return the level and the amplitude of a sine that stays inside [0, 1]."""
+    """Check that a sine stays inside [0, 1]; return its level and amplitude."""
     level = check_real("level", level, 0.0, 1.0)
     amplitude = check_real("amplitude", amplitude, 0.0, 0.5)
     # 0.3 + 0.7 must pass, although such sums may round to more than 1.
@@ -47,7 +47,7 @@ def _wave(level: float, amplitude: float, turns: Floats) -> Floats:
 
 
 def iid(rounds: int, *, mean: float = 0.5, seed: int = 0) -> Stream:
-    """Return outcomes of one mean.
+    """Return outcomes with a constant mean.
 
     Parameters
     ----------
@@ -76,16 +76,16 @@ def piecewise(
     random_lengths: bool = False,
     seed: int = 0,
 ) -> Stream:
-    """Return segments, each with a mean of its own.
+    """Return segments, each with its own mean.
 
     Parameters
     ----------
     segments : int, optional
-        How many segments: as many as `levels`, or 20.
+        The number of segments; by default that of `levels`, or 20.
     levels : sequence of float in [0, 1], optional
         The mean of each segment; drawn uniformly from [0, 1] if not given.
     random_lengths : bool
-        Cut at random places instead of into equal lengths.
+        Whether to cut at random places instead of into equal lengths.
     rounds, seed
         As in `iid`.
 
@@ -107,7 +107,7 @@ def piecewise(
         segments = 20 if given is None else len(given)
     segments = check_integer("segments", segments, 1, rounds)
     if given is not None and len(given) != segments:
-        raise ValueError(f"levels must be one a segment ({segments}), got {len(given)}")
+        raise ValueError(f"levels must be one per segment ({segments}), got {len(given)}")
 
     generator, _ = generators(seed)
     heights = generator.random(segments) if given is None else np.array(given)
@@ -130,7 +130,7 @@ def drift(
     share: float = 1.0,
     seed: int = 0,
 ) -> Stream:
-    """Return a mean that drifts along a sine, slower the longer the stream.
+    """Return a mean that drifts along a sine, more slowly in a longer stream.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def drift(
         How many periods the whole stream has: round t of T has the mean
         level + amplitude sin(2 pi periods t / T).
     share : float in [0, 1]
-        The part of the rounds that drift, one stretch at a random place; the mean of the other
+        The share of the rounds that drift, in one stretch at a random place; the mean of the other
         rounds is the level.
     rounds, seed
         As in `iid`.
@@ -173,14 +173,14 @@ def seasonal(
     period: float = 1000.0,
     seed: int = 0,
 ) -> Stream:
-    """Return a mean that follows a season of so many rounds, however long the stream.
+    """Return a mean that follows a season with a fixed number of rounds.
 
     Parameters
     ----------
     level, amplitude : float
         The middle of the season and its height; both ends must lie in [0, 1].
     period : float, 2 or more
-        Rounds from one season to the next; need not be whole (365.25 days).
+        The length of the season in rounds, not necessarily an integer (365.25 days).
     rounds, seed
         As in `iid`.
 
@@ -232,18 +232,18 @@ def corrupted(
     target: float = 1.0,
     seed: int = 0,
 ) -> Stream:
-    """Return outcomes of one mean, except for rounds that were tampered with.
+    """Return outcomes with a constant mean, except for corrupted rounds.
 
     Parameters
     ----------
     budget : float
-        The deviation C that the tampering adds: the sum of |q_t - mean|. A round moved to
+        The deviation C of the corruption: the sum of |q_t - mean|. A round moved to
         `target` costs |target - mean|; the last one is moved only as far as the budget allows.
-        At most half of the rounds can be moved, so that `mean` stays a median.
+        At most half of the rounds can be moved, so that `mean` remains a median.
     mean : float in [0, 1]
         The mean of the other rounds.
     shape : {"scattered", "burst"}
-        Rounds moved at random places, or in one burst at a random place.
+        Whether rounds are moved at random places, or in one burst at a random place.
     target : float in [0, 1]
         The mean of a moved round.
     rounds, seed
@@ -287,7 +287,7 @@ def alternating(
     low, high : float in [0, 1]
         The two levels.
     every : int
-        Rounds from one change to the next.
+        The number of rounds between changes.
     rounds, seed
         As in `iid`.
 

@@ -81,7 +81,7 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterato
 
 
 @contextmanager
-def kept_alone(path: str | os.PathLike[str]) -> Iterator[None]:
+def locked_file(path: str | os.PathLike[str]) -> Iterator[None]:
     """Keep a file, whether or not it is there yet, from other processes that ask for it this way.
 
     They are refused meanwhile. A hidden file beside it is locked, and goes in the end.

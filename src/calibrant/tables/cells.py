@@ -413,7 +413,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Clock:
-    """The readings of a clock, one a row.
+    """The readings of a clock, one per row.
 
     Attributes
     ----------

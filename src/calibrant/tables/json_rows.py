@@ -1,4 +1,4 @@
-"""JSON: an object a line, where blank lines count as nothing, or one array of objects."""
+"""JSON: an object per line, where blank lines count as nothing, or one array of objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from calibrant._checks import describe
 from calibrant.tables.errors import InputError
 from calibrant.tables.table import Table
 
-WANTED = "write one object a line, or one array of objects (in pandas: orient='records')"
+WANTED = "write one object per line, or one array of objects (in pandas: orient='records')"
 
 
 def parse_json(text: str, source: str) -> Table:
@@ -98,5 +98,5 @@ def _constant(name: str) -> float | None:
     return None if name == "NaN" else float(name)
 
 
-# Made once: json.loads would make one a line.
+# Made once: json.loads would make one per line.
 DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant)

@@ -164,7 +164,7 @@ def _decoded(raw: bytes, source: str, number: int) -> str:
             )
         if raw.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
             raise InputError(
-                "a JSON array cannot be read line by line; write one object a line, "
+                "a JSON array cannot be read line by line; write one object per line, "
                 "or read it from a file",
                 source=source,
             )

@@ -86,7 +86,7 @@ def read(
     Raises
     ------
     InputError
-        When the file cannot be read, is cut short, is empty or holds no rows, or when its columns
+        When the file cannot be read, is truncated, is empty or holds no rows, or when its columns
         may be separated by either of two characters.
     ImportError
         For Parquet without pyarrow.

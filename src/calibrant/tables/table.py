@@ -206,7 +206,7 @@ class Table:
             if name in columns:
                 raise ValueError(f"name must be new, but {self.source} has a column {name!r}")
             if len(series) != len(self):
-                raise ValueError(f"values must be one a row ({len(self)}), got {len(series)}")
+                raise ValueError(f"values must be one per row ({len(self)}), got {len(series)}")
             columns[name] = series.astype(np.int64 if series.dtype.kind in "iu" else np.float64)
         return replace(self, columns=columns)
 

@@ -1,7 +1,7 @@
 """The contracts as checks that anyone can run on a class of their own.
 
 `check_forecaster` is for what predicts from past outcomes, `check_recalibrator` for what plays
-rounds whose outcomes come late, by id; `Inputs`, and the makers of them, say what a class under
+rounds whose outcomes arrive late, by id; `Inputs`, and the makers of them, say what a class under
 test is given, and `Calls` how it is asked. Each check is a function whose docstring is the clause
 that it checks: `shared` holds those of both contracts, `forecasters` and `recalibrators` their own,
 the latter with `ids`, `batches` and `deadlines`. `subject` builds what is tested and plays its

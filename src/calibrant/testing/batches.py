@@ -1,4 +1,4 @@
-"""The clauses of a recalibrator's contract on rows that come together."""
+"""The clauses of a recalibrator's contract on rows that arrive together."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Calls:
         return player.predict(*row, **more)
 
     def predict_many(self, player: Any, rows: Any, **more: Any) -> Any:
-        """Predict rows that come together."""
+        """Predict rows that arrive together."""
         return player.predict_many(rows, **more)
 
     def update(self, player: Any, outcome: Any, **more: Any) -> Any:
@@ -45,7 +45,7 @@ class Calls:
         return player.update(outcome, **more)
 
     def update_many(self, player: Any, outcomes: Any, **more: Any) -> Any:
-        """Give outcomes that came together; return the answers."""
+        """Give outcomes that arrived together; return the answers."""
         return player.update_many(outcomes, **more)
 
     def run(self, player: Any, *columns: Any, **more: Any) -> Any:
@@ -71,7 +71,7 @@ class KeyedCalls(Calls):
         return player.predict(key, *row, **more)
 
     def predict_many(self, player: Any, rows: Any, *, key: Any = None, **more: Any) -> Any:
-        """Predict rows that come together."""
+        """Predict rows that arrive together."""
         return player.predict_many(key, rows, **more)
 
     def run(self, player: Any, *columns: Any, key: Any, **more: Any) -> Any:

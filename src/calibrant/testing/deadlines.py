@@ -104,7 +104,7 @@ def check_deadlines_in_time(subject: Subject) -> None:
 
 
 def check_batches_at_times(subject: Subject) -> None:
-    """Rows that come together may have a time each; outcomes are taken in order of time."""
+    """Rows that arrive together may have a time each; outcomes are taken in order of time."""
     if "silence" not in subject.settings:
         return
     rounds, many = subject.stream(10, 34), subject.calls.update_many
@@ -125,7 +125,7 @@ def check_batches_at_times(subject: Subject) -> None:
 
 
 def check_runs_until_deadlines(subject: Subject) -> None:
-    """`run` with deadlines is what single rounds give, and what waits then goes on waiting."""
+    """`run` with deadlines is what single rounds give, and what is then pending remains so."""
     for settings in (each for each in WAITING if {*each} <= subject.settings):
         for timed in CLOCKS:
             stepping, running = subject.make(**settings), subject.make(**settings)

@@ -18,9 +18,9 @@ def check_forecaster(cls: type[Forecaster], **arguments: Any) -> None:
 
     Raises AssertionError that names the check and what it found. The checks: bounds, purity of
     `predict`, the distribution, `run` and `trace` against single steps, seeding, saving and
-    restoring in mid-stream, damaged bytes, bounded memory, bad outcomes and batches, outcomes as
-    people have them, and the constructor's arguments. What has rounds with ids keeps the contract
-    of a recalibrator too: ``check_recalibrator(cls, events())``.
+    restoring in mid-stream, damaged bytes, bounded memory, invalid outcomes and batches, outcomes
+    as people have them, and the constructor's arguments. What has rounds with ids keeps the
+    contract of a recalibrator too: ``check_recalibrator(cls, events())``.
 
     Examples
     --------

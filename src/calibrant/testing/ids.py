@@ -95,7 +95,7 @@ def check_late_outcomes(subject: Subject) -> None:
 
 
 def check_expiry(subject: Subject) -> None:
-    """`expire` gives up the ids that are older, oldest first, and their outcomes are refused."""
+    """`expire` drops the ids that are older, oldest first, and their outcomes are refused."""
     rounds = subject.stream(20, 7)
     player = subject.make()
     for t in range(10):

@@ -35,7 +35,7 @@ class Inputs:
     Parameters
     ----------
     make : function of (kind, rounds, random)
-        Returns scores and outcomes, one a round, as `run` takes them. `kind` is one of `kinds`,
+        Returns scores and outcomes, one per round, as `run` takes them. `kind` is one of `kinds`,
         `random` a NumPy generator.
     bad_scores, bad_outcomes : tuple
         What `predict` and `update` must refuse.

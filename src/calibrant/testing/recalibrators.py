@@ -21,14 +21,14 @@ def check_recalibrator(
 ) -> None:
     """Run every check of the contract on ``cls(**arguments)``.
 
-    Raises AssertionError that names the check and what it found. The checks: the first round,
-    which prediction is open, bounds, `run` against single steps, late outcomes by id and their
-    answers, expiry, missing outcomes in `run`, seeding, scores and outcomes as people have them,
-    bad scores, outcomes, ids and batches; batches (`predict_many`, `update_many`) where there are
-    any; times (`at`), `capacity` and deadlines (`silence`, `after`, `due`, `hold`) where it takes
-    them; weights where `run` takes them; looking (`expected`) where it can be looked at, at one
-    score and at many; and where it can be saved (`to_bytes`), saving with predictions that wait,
-    damaged bytes and bounded memory.
+    Raises AssertionError that names the check and what it found. The checks: the first round, which
+    prediction is open, bounds, `run` against single steps, late outcomes by id and their answers,
+    expiry, missing outcomes in `run`, seeding, scores and outcomes as people have them, invalid
+    scores, outcomes, ids and batches; batches (`predict_many`, `update_many`) where there are any;
+    times (`at`), `capacity` and deadlines (`silence`, `after`, `due`, `hold`) where it takes them;
+    weights where `run` takes them; looking (`expected`) where it can be looked at, at one score and
+    at many; and where it can be saved (`to_bytes`), saving with pending predictions, damaged bytes
+    and bounded memory.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def check_looking(subject: Subject) -> None:
 
 
 def check_bad_scores(subject: Subject) -> None:
-    """A bad score raises ValueError, and nothing changes."""
+    """An invalid score raises ValueError, and nothing changes."""
     more = subject.inputs.more(0)
     calls: list[Call] = []
     one = np.ndim(subject.stream(1, 0).columns[0][0])

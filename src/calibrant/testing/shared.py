@@ -90,7 +90,7 @@ def check_seeding(subject: Subject) -> None:
 
 
 def check_saving(subject: Subject) -> None:
-    """What is saved continues exactly, with all that waits; a copy continues by itself."""
+    """What is saved continues exactly, with pending rounds; a copy continues independently."""
     if not subject.can_be_saved:
         return
     for turn, (kind, rounds) in enumerate(subject.streams(600, 5)):
@@ -174,14 +174,14 @@ def check_bounded_memory(subject: Subject) -> None:
 
 
 def check_bad_outcomes(subject: Subject) -> None:
-    """A bad outcome raises ValueError, and nothing changes."""
+    """An invalid outcome raises ValueError, and nothing changes."""
     ids: list[dict[str, Any]] = [{}, {"id": "waits"}] if subject.has_ids else [{}]
     bad = subject.inputs.bad_outcomes
     subject.require_refused(("update", (each,), id_) for id_ in ids for each in bad)
 
 
 def check_bad_batches(subject: Subject) -> None:
-    """A batch with one bad value, or of another shape or length, is refused whole."""
+    """A batch with one invalid value, or of another shape or length, is refused whole."""
     rounds = subject.stream(2, 15)
     more = subject.inputs.lists(0, 2)
     columns = [column.tolist() for column in rounds.columns]

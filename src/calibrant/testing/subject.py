@@ -88,7 +88,7 @@ class Rounds:
     ) -> Array:
         """Play single rounds and return the predictions.
 
-        The outcomes of each `late` rounds come together, the last one first.
+        The outcomes of each `late` rounds arrive together, the last one first.
         """
         predictions = []
         for t in range(start, len(self) if stop is None else stop):

@@ -45,7 +45,7 @@ def test_what_cannot_be_done_is_refused():
         OnlineCalibratedClassifier(GaussianNB()).fit(X, np.ones(60))
     with pytest.raises(NotFittedError):
         OnlineCalibratedClassifier(FrozenEstimator(GaussianNB())).fit(X, y)
-    with pytest.raises(ValueError, match="one score a class, 4 a row, got 6"):
+    with pytest.raises(ValueError, match="one score per class, 4 a row, got 6"):
         OnlineCalibratedClassifier(SVC(decision_function_shape="ovo")).fit(X, np.arange(60) % 4)
 
 

@@ -1,4 +1,4 @@
-"""One Spark session for all tests that need one; without Java they are skipped aloud."""
+"""One Spark session for all tests that need one; without Java they are skipped with a message."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def in_pandas(frame):
 
 
 def written(rows, folder, batches):
-    """Write rows as files, one a batch, a second apart: Spark reads them by their time."""
+    """Write rows as files, one per batch, a second apart: Spark reads them by their time."""
     folder.mkdir()
     for number, own in enumerate(np.array_split(np.arange(len(rows)), batches)):
         path = folder / f"{number:03}.parquet"
@@ -30,7 +30,7 @@ def written(rows, folder, batches):
 
 
 def run(spark, source, tmp_path, name, types=TYPES, **arguments):
-    """Play all files as a stream, one a batch; return the answers and the checkpoint."""
+    """Play all files as a stream, one per batch; return the answers and the checkpoint."""
     rows = (
         spark.readStream.schema(types)
         .option("maxFilesPerTrigger", 1)

@@ -80,4 +80,4 @@ def test_a_batch_may_begin_with_outcomes():
     row = {"shard": 0, "holds": KEY | ID | OUTCOME | TIME, "key": 1, "id": 1, "score": 0.0}
     row |= {"outcome": 1.0, "time": 9, "sequence": 0, "due": 0}
     found = play(Fleet(silence=0), pd.DataFrame([row]))
-    assert found["reason"].tolist() == ["no prediction with this id waits"]
+    assert found["reason"].tolist() == ["no prediction with this id is pending"]

@@ -1,4 +1,4 @@
-"""A driver that is killed with -9 and started again leaves sink and state as if nothing was."""
+"""A driver that is killed with SIGKILL and restarted has the same sink and state as without it."""
 
 from __future__ import annotations
 

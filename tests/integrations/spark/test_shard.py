@@ -117,7 +117,7 @@ def test_a_batch_that_changes_nothing_in_the_book_writes_none_of_its_pages():
     one_more = [refused_row(holds=KEY | ID | SCORE | TIME, id=8, time=3 * made)]
     task.play(pd.DataFrame(one_more))
     written, removed = changes(before, task.pages())
-    # What waits stands in the order of its numbers: one more is added at the end.
+    # What is pending stands in the order of its numbers: one more is added at the end.
     assert all(written[page].startswith(before.get(page, b"")[:-1]) for page in written if page[1])
     assert removed == []
 

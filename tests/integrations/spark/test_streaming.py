@@ -71,7 +71,7 @@ def test_refused_rows_stand_apart_and_the_query_goes_on(spark, tmp_path):
     assert refused == {
         1000: "the key is missing",
         1001: "the score must be in [0, 1]",
-        1002: "no prediction with this id waits",
+        1002: "no prediction with this id is pending",
         1003: "there is neither a score nor an outcome",
         1004: "the time is missing",
         1005: "the id was used before",

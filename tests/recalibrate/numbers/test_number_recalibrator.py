@@ -251,7 +251,7 @@ def test_looking_changes_nothing():
 
 
 def test_what_waits_is_saved_with_what_it_is_judged_by():
-    """Shapes that only waiting rounds hold come back, and learning goes on bit for bit."""
+    """Shapes that only waiting rounds hold come back, and learning continues bit for bit."""
     m, y = switching(13, 900)
     first = NumberRecalibrator(periods=(7,))
     for t in range(400):

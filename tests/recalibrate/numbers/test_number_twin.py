@@ -1,4 +1,4 @@
-"""The kernel of numbers beside its slow twin, on many random streams, late and at once."""
+"""The kernel of numbers beside its slow reference, on many random streams, late and at once."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ import pytest
 #: Set where promtool must be there, so that the rules are not left untested unnoticed.
 REQUIRED = "CALIBRANT_REQUIRE_PROMTOOL"
 RULES = importlib.resources.files("calibrant.service") / "rules.yml"
-#: A stream whose last outcome came at 1,000 s, one that never had any, and one that is new at 20 h.
+#: A stream whose last outcome arrived at 1,000 s, one without any, and one that is new at 20 h.
 CASES = """
 rule_files: [rules.yml]
 evaluation_interval: 10m

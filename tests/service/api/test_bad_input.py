@@ -186,7 +186,7 @@ def test_lines_are_answered_line_by_line(running):
     assert answer.status_code == 200
     got = [json.loads(line) for line in answer.text.splitlines()]
     assert [row["id"] for row in got] == [row["id"] for row in rows]
-    # A bad line refuses its batch: what came before is done, and the last line says why it ended.
+    # An invalid line refuses its batch: earlier ones are done, and the last line says why it ended.
     outcomes = [json.dumps({"id": row["id"], "outcome": 1}) for row in rows]
     outcomes[11_000] = '{"id": 5}'
     answer = running.http.post(

@@ -79,7 +79,7 @@ def test_history_adds_up(played):
     assert happened == pytest.approx(played.outcomes[:3500].mean(), abs=1e-9)
     raw = (buckets["mean_raw"] * count).sum() / 3500
     assert raw == pytest.approx(played.scores[:3500].mean(), abs=1e-9)
-    # Rows that came together are measured in the order in which they are learned.
+    # Rows that arrived together are measured in the order in which they are learned.
     first = sorted(range(500), key=lambda number: scramble(number + 1))[: int(count[0])]
     p, y = played.scores[first], played.outcomes[first]
     bins = np.minimum(p * 10, 9).astype(int)

@@ -114,7 +114,7 @@ def test_a_state_with_deadlines_goes_on_without_what_waited(start, path, tmp_pat
     learner.predict_many(*columns, ids=ids, at=1.7e9)
     learner.update(1, id="r3", at=1.7e9 + 60)
     learner.save(tmp_path / "state")
-    with pytest.raises(ValueError, match=r"50 predictions wait.*--give-up-waiting"):
+    with pytest.raises(ValueError, match=r"50 predictions are pending.*--drop-pending"):
         adopt(SqliteStore(path), "s", tmp_path / "state", 1e9)
     adopt(SqliteStore(path), "s", tmp_path / "state", 1e9, give_up=True)
     assert learner.forget_ids() == 50

@@ -253,8 +253,8 @@ def test_old_finished_rows_go_and_the_log_goes_on(begin, address, monkeypatch):
         for _ in range(30):
             running.service.owner.ask(lambda: None).result()
         sizes.append(count(running, "predictions"))
-    assert max(sizes[2:]) <= 48 + 2 + 100  # two days, what waits, and up to two snapshots
-    assert stored(running, "row 3").json()["status"] == "waiting"  # what waits is kept
+    assert max(sizes[2:]) <= 48 + 2 + 100  # two days, what is pending, and up to two snapshots
+    assert stored(running, "row 3").json()["status"] == "waiting"  # what is pending is kept
     assert stored(running, "row 4").status_code == 404
     assert stored(running, "row 499").status_code == 200
     assert running.words([{"id": "row 3", "outcome": 1, "at": 3600.0 * 500}]) == ["applied"]

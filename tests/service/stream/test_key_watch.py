@@ -131,7 +131,7 @@ def test_what_is_shown_and_told_is_what_the_library_finds(running, learning):
     stored = told(running)
     assert sorted(each[:3] for each in stored) == sorted(each[:3] for each in events)
     for of in ("calibrated", "raw"):
-        if of == "raw" or not learning:  # what waits together says less
+        if of == "raw" or not learning:  # what is pending together says less
             off = {4} if learning else {4, 7}
             assert {each[2] for each in stored if each[:2] == ("key.miscalibrated", of)} >= off
         counts = [0, *(each[4] for each in stored if each[1] == of)]

@@ -1,8 +1,8 @@
-"""The sharp stage for several classes: experts that each say a vector of probabilities, mixed.
+"""The sharp stage for several classes: a mixture of experts that predict vectors of probabilities.
 
-K classes have scores s, and x = log s. A score of 0 says "less than anything this model says", not
-"never": x is then the logarithm of half of the least score so far. `top` is the likeliest class by the
-scores, `last` the class that was learned last when the round was predicted.
+K classes have scores s, and x = log s. A score of 0 is taken as "less than any other score of this
+model", not as "never": x is then the logarithm of half of the smallest score so far. `top` is the
+likeliest class by the scores, `last` the class that was learned last when the round was predicted.
 
 | experts | say | forget | prior |
 |---|---|---|---|
@@ -15,31 +15,32 @@ scores, `last` the class that was learned last when the round was predicted.
 | 2 pools | softmax(sum of w_d f_d) | 0, 1/100 | sd .5 around their start |
 | matrix | softmax(W (x - mean x, 1)) | 1/2000 | sd .3 around the identity; beyond 32 classes, its diagonal |
 
-The features f_d of the pools are x, the biases of the experts above, how base rates of late differ
-from those of all time, -x^2 / 10 and three indicators: of the top class, of the last, of a score of 0.
-Their coefficients say how far to trust what the others learned, and are the same for all classes;
-that is how rare classes share strength, and why biases may have weak priors. Those that forget 1/100
-return to those that forget 1/1000, which go where biases wander off for good; all others return to 0.
+The features f_d of the pools are x, the biases of the experts above, the difference of recent and
+long-term base rates, -x^2 / 10 and three indicators: of the top class, of the last, of a score of 0.
+Their coefficients weight what the other experts learned, and are the same for all classes;
+so rare classes share strength, and biases may have weak priors. Biases that forget 1/100
+return to those that forget 1/1000, which follow lasting changes; all others return to 0.
 
 **Learning.** Temperatures take a Newton step; what does not forget has a prior as strong as three
-labels at most, since scores that are all alike need slopes far from 1. With A_k = sum of p_k, biases
-take the step (p_k - 1[k=y]) / A_k: in the gauge sum p d = 0 it solves (diag p - p p') d = g exactly, since the g sum to 0. Pools have
-a Newton step with the whole Hessian, whose inverse is renewed in every eighth round. The matrix is
+labels at most, since scores that are all alike need slopes far from 1. With A_k = sum of p_k,
+biases take the step (p_k - 1[k=y]) / A_k: in the gauge sum p d = 0 it solves (diag p - p p') d = g
+exactly, since the g sum to 0. Pools have a Newton step with the whole Hessian, whose inverse is
+updated in every eighth round. The matrix is
 learned by recursive least squares with one curvature for all classes; of more than 32 classes it has
 a diagonal and a constant alone, a slope and a bias for each class, which take Newton steps of their own.
 
 **Mixing.** Weights w by Bayes' rule, with a share of 5e-5 returning to the prior, and weights v by
 online EM at the rate 1/20 are mixed by Bayes' rule again. So the log loss is at most that of any expert
-i plus log(1 / (.9 prior_i)) in all and 1.6e-4 a round (`docs/multiclass.md`). At last a share d of base
-rates of all time is mixed in, where d is how often they were needed: for labels that no score foresaw.
+i plus log(1 / (.9 prior_i)) in all and 1.6e-4 a round (`docs/multiclass.md`). Finally, a share d of the
+long-term base rates is mixed in, where d is how often they were needed for labels that no score predicted.
 
-**Late labels.** Weights are judged by what was predicted *then*, to the power eta = 1 / (1 + late /
-2), but at least 1/8. Pools learn on the features of then with the coefficients of now: features of
-now would make fast ones look fresher than they were. Rounds that wait together have much in common,
-of which the pool that forgets would make coefficients for the next ones: to it, a late label counts
-1 / (1 + late / 2) of one, at least 1/64, beside its prior, as for the weights of one event
-(`scores/mixing.pyx`). All else learns from where it stands. Of a round whose features were not kept,
-weights and pools learn nothing.
+**Late labels.** Weights are updated by the likelihoods of what was predicted *then*, to the power eta = 1 / (1 +
+late / 2), but at least 1/8. Pools learn on the features of then with the current coefficients: with current
+features, fast experts would seem more up to date than they were. Rounds that are pending together have much in
+common, which the pool that forgets would turn into coefficients for the next ones: for it, a late label counts 1 /
+(1 + late / 2) of one, at least 1/64, relative to its prior, as for the weights of one event (`scores/mixing.pyx`).
+Everything else learns from its current state. If the features of a round were not kept, weights and pools learn
+nothing from it.
 """
 
 from libc.stdint cimport int64_t
@@ -375,7 +376,7 @@ cdef class ClassMixture:
         for i in range(K):
             W[i], W[K + i] = 1.0, 0.0
             G[i], G[K + i] = 1.0 / MATRIX_VARIANCE, 1.0 / CONSTANT_VARIANCE
-        for i in range(old):  # of a matrix with one row a class, or of a diagonal
+        for i in range(old):  # of a matrix with one row per class, or of a diagonal
             W[i] = self.matrix[i if was_diagonal else i * (old + 2)]
             W[K + i] = self.matrix[old + i if was_diagonal else i * (old + 1) + old]
             if was_diagonal:
@@ -765,7 +766,7 @@ cdef class ClassMixture:
             for j in range(n):
                 W[j] -= step * g[j]
 
-    # -- looking --------------------------------------------------------------------------------
+    # -- reading --------------------------------------------------------------------------------
 
     def weights(self):
         """Return the weights of the experts."""

@@ -2,13 +2,13 @@
 
 `class_mixture` mixes what its experts say. The likeliest class of the mixture is the *named* one, and
 "it is observed" is one event a round: its probability goes through a recalibrator of one event, with
-mixture, memory and grid (`scores/`), so what is proved of the grid holds for the named class whatever
-happens. The others share the rest in proportion, below a cap that keeps the named class on top.
+mixture, memory and grid (`scores/`), so the theorem about the grid holds for the named class.
+The others share the rest in proportion, below a cap that keeps the named class on top.
 
-With silence, "a label is announced" is an event too: its probability is recalibrated off the grid and
-moved by what is pending (`scores/pending.pyx`). The mixture is then of the classes that are announced,
-given that one is, and learns a label as soon as it comes: each of them comes once, so what has come is
-a fair sample but for a while after delays change.
+With silence, "a label is announced" is an event too: its probability is recalibrated without the grid and
+adjusted by what is pending (`scores/pending.pyx`). The mixture is then over the announced classes,
+given that one is announced, and learns a label as soon as it arrives: every announced label arrives once,
+so the labels known so far are an unbiased sample, except for a while after delays change.
 
 A group has a kernel of its own, to which the mixture of the whole is the score.
 """
@@ -716,7 +716,7 @@ MOST_IN_ALL, MOST_RATE = 1.01, 100.0
 def check_predicted(heads, counts, vectors, bint is_whole, bint is_inside):
     """Refuse saved rounds that were never predicted, all of them whole or none.
 
-    `counts` are whole numbers and `heads` others, a row a round. The vectors of each are the
+    `counts` are whole numbers and `heads` others, a row per round. The vectors of each are the
     logarithms of its scores and the mixture; of a whole one then features and what each expert
     predicted; in a group, at last what both predicted together.
     """
@@ -844,7 +844,7 @@ cdef class ClassRule(Rule):
 
     def columns_of(self, labels, *, bint missing=False):
         """Return the columns of labels; of one that is None or NaN, NaN if it may be missing."""
-        given = as_listed(labels, "labels", "a sequence, one a round")
+        given = as_listed(labels, "labels", "a sequence, one per round")
         columns = np.full(len(given), NAN)
         cdef double[::1] to = columns
         cdef Py_ssize_t i
@@ -883,7 +883,7 @@ cdef class ClassRule(Rule):
         if values.size == 0 and values.ndim < 2:
             values = np.empty((0, K))
         if values.ndim != 2 or values.shape[1] != K:
-            raise ValueError(f"logits must have {K} columns, one a class, got {values.shape}")
+            raise ValueError(f"logits must have {K} columns, one per class, got {values.shape}")
         bad = ~np.isfinite(values).all(axis=1)
         if bad.any():
             raise ValueError(f"logits must be finite numbers, and not so in row {int(bad.argmax())}")

@@ -1,7 +1,7 @@
-"""Vectors of floats: an exponential, a logarithm and sums whose bits no library and no compiler changes.
+"""Vectors of floats: an exponential, a logarithm and sums that give the same bits on every platform.
 
 The C library's `expf` and `logf` differ from platform to platform in the last bit, and a compiler may
-add up a sum in any order if it is allowed to. Here both functions are a few multiplications and
+change the order of a sum if it is allowed to. Here both functions are a few multiplications and
 additions, with an error of about one unit in the last place, and a sum is kept in eight lanes that are
 added up in one order. Loops over them are vectorised by any compiler; GCC on Linux compiles them for
 AVX2 too, and which version runs is chosen once, when the module is loaded. Neither version fuses or

@@ -1,1 +1,1 @@
-"""Act or not, compiled: one rule for costs, a budget, a floor of precision, a floor of recall."""
+"""Decisions, compiled: rules for costs, a budget, a floor of precision and a floor of recall."""

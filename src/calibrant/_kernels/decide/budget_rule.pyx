@@ -1,19 +1,20 @@
-"""A share of the rows to act on, in every window: a price, paced by what cap and floor still allow.
+"""A share of the rows to act on, in every window: a price, limited by what cap and floor still allow.
 
 The threshold is on the log odds z. A slow price tracks the share b that is wanted,
 
     price += step (acts - b),
 
-and is kept between two quantiles of the recent log odds: that at which the room below the cap lasts
-for the next quarter of a window, and that at which the floor is still reached in it. a histogram in which a row counts half after a twentieth of a window. The constants were chosen on
-flights and on made streams; near them the catch changes by about 0.01.
+and is kept between two quantiles of the recent log odds: the one at which the acts left below the cap
+last for the next quarter of a window, and the one at which the floor is still reached in it. Quantiles
+come from a histogram in which a row counts half after a twentieth of a window. The constants were
+chosen on the flights and on synthetic streams; near them, the share of events caught changes by about 0.01.
 
 Whatever the probabilities do, a row is never acted on if the window that ends with it would be above
 the cap, and always if it would be below the floor. Windows of rows are exact: of the last N rows, it
-is known which were acted on. A window in time has as many rows as come, and nobody knows how many
-will: the floor only guides the pace, and the cap is a share of the rows so far. It is kept both in
+is known which were acted on. The number of rows in a window of time is not known in
+advance: the floor only guides the pace, and the cap is a share of the rows so far. It holds both in
 the last so many seconds, by a hundred counters that err on the low side, and since the last multiple
-of the window: with days, at no moment of a day is more than the cap of its rows acted on.
+of the window: with days, the share acted on never exceeds the cap at any moment of a day.
 """
 
 from libc.math cimport floor as floor_of
@@ -49,7 +50,7 @@ cdef double OVERFLOW = 1e100
 
 
 cdef class Window:
-    """What was acted on of late, how much more may be, and how much must."""
+    """Recent acts, how many more are allowed, and how many are required."""
 
     cdef readonly double size         # rows in a window
     cdef readonly int64_t acts        # in the window, before the row that is decided now

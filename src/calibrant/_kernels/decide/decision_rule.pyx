@@ -1,4 +1,4 @@
-"""What all rules of decisions share: the draw of exploration, rounds, and the count of hits.
+"""The base of all decision rules: the draw of exploration, rounds, and the count of hits.
 
 A rule decides on a row (`choose`), is given the final decision (`commit`), and may learn from
 the outcome later (`correct`). Exploration turns a no into an act with a fixed chance, drawn from the

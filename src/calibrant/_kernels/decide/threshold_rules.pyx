@@ -1,4 +1,4 @@
-"""Rules that compare a probability with one threshold: fixed by costs, or moved by what happens.
+"""Rules that compare a probability with one threshold: fixed by costs, or moved by the rows.
 
 - Costs: act if p >= t, a formula of what each mistake costs.
 - Precision: theta starts at the log odds of the floor. An act moves it by step (floor - p), and the

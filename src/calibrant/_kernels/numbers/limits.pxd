@@ -1,4 +1,4 @@
-"""The lesser and the greater of two numbers, as the processor has them, and a quick exp.
+"""The minimum and maximum of two numbers as processor instructions, and a fast exp.
 
 C's fmin and fmax must return the other number if one is NaN, and are calls; these are one
 instruction each. Where a is NaN, both return b.

@@ -129,7 +129,7 @@ cdef class Net:
     cdef int give_back(self, int64_t turn) except -1:
         """Let the next marked round have the turn of one that was given up.
 
-        Who never answers the marked rounds that he dislikes would otherwise choose the schedule.
+        Otherwise an opponent could choose the schedule by never answering certain marked rounds.
         """
         cdef void *grown
         if self.returns == self.room:
@@ -290,7 +290,7 @@ cdef class Net:
             self.memory[h] = GROWTH * self.memory[h - 1]
             self.horizons += 1
 
-    # -- looking and saving ---------------------------------------------------------------------
+    # -- reading and saving ---------------------------------------------------------------------
 
     def biases(self):
         """Return S' of each horizon, and of the plain sum, a row each."""

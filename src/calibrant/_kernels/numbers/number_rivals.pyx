@@ -1,9 +1,8 @@
-"""What others do to keep prediction intervals calibrated, over whole streams of residuals.
+"""Other methods for calibrated prediction intervals, over whole streams of residuals.
 
 Each function takes residuals, how many rounds late they become known, and the levels, and returns
-the quantiles predicted before each, a row a round. Every level is tracked by itself, with the
-residual as its score; quantiles that cross are sorted in what is returned, and not in what is
-learned from.
+the quantiles predicted before each, one row per round. Every level is tracked separately, with the
+residual as its score; crossing quantiles are sorted in the result, but not for learning.
 """
 
 from libc.math cimport fabs, floor, sqrt

@@ -1,8 +1,8 @@
 """The rule for numbers: a forecast in, quantiles out.
 
-`residuals` says where the outcome may lie around the forecast and how wide it spreads,
-`quantile_mixture` mixes the quantiles that follow, and `net` keeps each level calibrated. Quantiles
-that a model gives itself, and those of the whole where a group has a kernel of its own, are mixed
+`residuals` estimates the location and the scale of the outcome around the forecast,
+`quantile_mixture` mixes the resulting quantiles, and `net` keeps each level calibrated. Quantiles
+from a model, and those of the whole if a group has its own kernel, are mixed
 with these in one more step of the same kind.
 """
 
@@ -251,8 +251,8 @@ cdef class NumberKernel:
     cdef int learn(self, NumberRound r, double outcome, double weight) except -1:
         """Learn the outcome of a round.
 
-        Its weight says how far weights, shapes, locations and scales move. The net, which promises
-        coverage over the outcomes, counts it once, and so does what is known of the past itself.
+        Its weight determines how far weights, shapes, locations and scales move. The net, which guarantees
+        coverage over the outcomes, counts it once, as do the statistics of the past.
         """
         cdef double residual = outcome - r.m, tau
         cdef int k

@@ -47,7 +47,7 @@ cdef class Levels:
 cdef class Shapes:
     cdef readonly int K
     cdef readonly int64_t n       # outcomes known when it was made
-    cdef double *q                # quantiles of error / scale: a row a level, a lane an expert
+    cdef double *q                # quantiles of error / scale: a row per level, a lane an expert
     cdef double *w                # weights: a row a knot
 
     cdef Shapes copied(self)
@@ -58,7 +58,7 @@ cdef class QuantileMixture:
     cdef int K
     cdef readonly Shapes live     # as it is now; whoever keeps a reference keeps it as it is
     cdef double *regrets          # REGRETS rows a knot
-    cdef double *estimates        # what the experts predicted last, a row a level, and its mixture
+    cdef double *estimates        # what the experts predicted last, a row per level, and its mixture
     cdef double *mixed
     cdef int64_t predicted_of     # its round, if predicted by the live shapes; else -1
     cdef double *spare            # room for the next quantiles

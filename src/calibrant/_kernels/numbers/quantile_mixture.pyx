@@ -5,9 +5,9 @@ Robbins-Monro steps with the density of their neighbours. 21 of them are mixed l
 weights that each has at five knots: Bernstein online aggregation (Wintenberger, 2017) with
 linearised losses and regrets that are centred at each knot.
 
-An outcome that comes late is judged by what was predicted then: with today's shapes, experts would
-profit from outcomes that they did not have. Rounds keep a reference to the shapes, not a copy: what
-somebody holds is copied before it changes.
+A late outcome is compared with what was predicted then: with the current shapes, experts would
+profit from outcomes that they did not have. Rounds keep a reference to the shapes, not a copy: shapes
+that are still referenced are copied before they change.
 """
 
 from libc.math cimport fabs

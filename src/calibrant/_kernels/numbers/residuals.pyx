@@ -1,4 +1,4 @@
-"""Where residuals lie and how wide they spread: what is expected of the next one.
+"""The location and the scale of residuals, as expected for the next one.
 
 Everything is in residuals r = outcome - forecast, in units of their slow mean size, so that shift
 and scale of the outcomes make no difference. There are three locations, and four scales of each:
@@ -8,7 +8,7 @@ and scale of the outcomes make no difference. There are three locations, and fou
 - the mean |error| at three speeds, and a scale learned from these, the forecast and the phases, by
   Newton steps on the likelihood of Laplace's distribution.
 
-What is learned from an outcome is learned at the features that its prediction had.
+An outcome is learned with the features that its prediction had.
 """
 
 from libc.math cimport fabs

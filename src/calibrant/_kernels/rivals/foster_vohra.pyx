@@ -2,7 +2,7 @@
 
 Symbols: x_i = (i + 1/2)/N; p, this round's distribution; R_ij, the regret for not having predicted
 j whenever i was predicted, under the squared loss; D_ij = exp(eta R_ij). With M_i = sum p_i and
-Y_i = sum p_i y over the rounds, R_ij = (x_i - x_j)((x_i + x_j) M_i - 2 Y_i): two numbers a point
+Y_i = sum p_i y over the rounds, R_ij = (x_i - x_j)((x_i + x_j) M_i - 2 Y_i): two numbers per point
 are enough.
 """
 

@@ -1,4 +1,4 @@
-"""Mean outcomes by row of a table: which row a round has is all that differs.
+"""Mean outcomes by row of a table: subclasses define the row of a round.
 
 Each row starts from Laplace's rule of succession, as the running mean does.
 """

@@ -1,1 +1,1 @@
-"""The life of a round, compiled: what waits, until when, and what is learned of it."""
+"""Rounds, compiled: which are pending, until when, and what is learned from them."""

@@ -1,4 +1,4 @@
-"""What is still to happen, by time."""
+"""Coming events of rounds, by time."""
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t

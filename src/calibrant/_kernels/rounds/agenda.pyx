@@ -1,7 +1,7 @@
-"""What is still to happen, by time: a heap without Python objects but the keys of rounds.
+"""Coming events of rounds, by time: a heap whose only Python objects are the keys of rounds.
 
-An entry whose round is done with stays until its time comes: whoever pops it looks whether the book
-still holds that round under the key.
+The entry of a finished round stays until its time: the caller that pops it checks whether the book
+still has this round under the key.
 """
 
 from cpython.object cimport PyObject

@@ -1,4 +1,4 @@
-"""The rounds that wait, by id."""
+"""The pending rounds, by id."""
 
 from libc.stdint cimport int64_t
 

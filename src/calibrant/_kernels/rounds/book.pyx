@@ -1,12 +1,12 @@
-"""The book: which rounds wait, until when, and what becomes of an outcome.
+"""The book: which rounds are pending, until when, and what happens to an outcome.
 
-The contract, in short. A round is its id within one book. Its clock never runs backwards. A step
-that is given a time settles the deadlines before that time, and `advance` and a count of predictions
-those up to it. With silence, a round without an outcome by its deadline had the silent one; what is
-announced before is noted at once and learned at the deadline. With hold, every outcome is learned at
-the deadline, or on arrival if that is later. All that one step settles is learned together, in an
-order that does not depend on how the rows of a call were sorted. docs/rounds.md says it at length, and
-tests/naive/rounds.py is the slow and obvious twin.
+The contract, in short. A round is identified by its id within one book. The clock of a book never runs
+backwards. A step with a time settles the deadlines before that time; `advance` and a count of
+predictions settle those up to it. With silence, a round without an outcome at its deadline has the
+silent outcome; outcomes that arrive before are recorded at once and learned at the deadline. With hold,
+every outcome is learned at the deadline, or on arrival if that is later. All rounds settled by one step
+are learned together, in an order that does not depend on how the rows of a call were sorted. See
+docs/rounds.md for the details; tests/naive/rounds.py is a slow and obvious reference.
 """
 
 from collections import Counter, OrderedDict
@@ -17,7 +17,7 @@ from libc.stdint cimport int64_t
 import numpy as np
 
 from calibrant._checks import check_id
-from calibrant._kernels.forking import Order, forkable_lock
+from calibrant._kernels.locks import Order, forkable_lock
 from calibrant._kernels.rounds.agenda cimport Agenda, Event
 from calibrant._kernels.rounds.round cimport Round, Story, learning_order, weight_of
 from calibrant._kernels.rounds.rule cimport Rule
@@ -126,22 +126,22 @@ cdef int show_one(Book book, Round r, double outcome) except -1:
 
 
 cdef class Book:
-    """The rounds of one rule that wait for their outcomes, and the last ids that are done with.
+    """The pending rounds of one rule, and the last finished ids.
 
-    `known` holds the rounds that wait, by id, and in the same place the outcome, a float, once it is
-    learned: an id needs one look, and an outcome that arrives twice is counted once. Rounds stand
-    there in the order of their predictions. `gone` holds the last ids that expired. At most
-    `capacity` ids wait; when one more would, the oldest expires, or the new one is refused if
-    `refuse`. Rounds of a table that has no ids wait under themselves.
+    `known` has the pending rounds by id, and in the same place the outcome, a float, once it is
+    learned: an id takes one lookup, and an outcome that arrives twice is counted once. Rounds are
+    in the order of their predictions. `gone` has the last ids that expired. At most
+    `capacity` ids are pending; beyond that, the oldest expires, or the new one is refused if
+    `refuse`. Rounds of a table without ids are pending under themselves.
 
-    One key of `known` is no id. A dict of nothing but strings does not keep their hashes, and looks
-    them up in the strings, all over the memory; this takes a third longer.
+    One key of `known` is not an id. A dict with only string keys does not store their hashes, and reads
+    them from the strings, all over the memory; this takes a third longer.
 
-    A step with an id takes several calls; the lock keeps those of two threads apart.
+    A step with an id takes several calls; the lock prevents those of two threads from interleaving.
     """
 
     def __cinit__(self, *args, **kwargs):
-        # Whoever forgets `__init__` gets an error, and no crash.
+        # Without a call of `__init__`, there is an error instead of a crash.
         self.rule = Rule.__new__(Rule)
         self.clear()
 
@@ -159,7 +159,7 @@ cdef class Book:
         self.late = Counter()
 
     def take_over(self, Book other not None):
-        """Take over all that another book of the same policy holds; keep the lock."""
+        """Take the contents of another book with the same policy; keep the lock."""
         self.known, self.named, self.nameless = other.known, other.named, other.nameless
         self.gone, self.oldest, self.ring, self.turn = other.gone, other.oldest, other.ring, other.turn
         self.unnamed, self.expired, self.now = other.unnamed, other.expired, other.now
@@ -168,7 +168,7 @@ cdef class Book:
         self.is_grouped = other.is_grouped
 
     def clear(self):
-        """Forget all ids and all that waits, without a word to the rule."""
+        """Forget all ids and all pending rounds, without notifying the rule."""
         self.known, self.named, self.nameless = {None: ZERO}, 0, 0
         self.gone = OrderedDict()
         self.oldest, self.ring, self.turn = [], [], 0
@@ -177,10 +177,10 @@ cdef class Book:
     def __len__(self):
         return self.named + self.nameless + (self.unnamed is not None)
 
-    # -- looking --------------------------------------------------------------------------------
+    # -- reading --------------------------------------------------------------------------------
 
     def waiting(self):
-        """Return the keys and rounds that wait, in the order of their predictions.
+        """Return the keys and rounds that are pending, in the order of their predictions.
 
         The key of a round without an id is the round itself.
         """
@@ -189,7 +189,7 @@ cdef class Book:
 
     @property
     def ids(self):
-        """The ids that wait, in the order of their predictions."""
+        """The pending ids, in the order of their predictions."""
         return [key for key, _ in self.waiting() if not isinstance(key, Round)]
 
     @property
@@ -199,12 +199,12 @@ cdef class Book:
         return {name: self.known[name] for name in ring}
 
     def round_of(self, name):
-        """Return the round that waits under an id, None if none does."""
+        """Return the pending round of an id, None if there is none."""
         found = self.known.get(name)
         return None if type(found) is float else found
 
     def next_due(self):
-        """Return the first deadline of a round that waits; infinity if there is none."""
+        """Return the first deadline of a pending round; infinity if there is none."""
         cdef Event first
         while self.deadlines.count:
             first = self.deadlines.events[0]
@@ -215,7 +215,7 @@ cdef class Book:
         return np.inf
 
     cdef bint is_held(self, object by) noexcept:
-        """Whether Ctrl-C has to wait until a step is over: Python code may run in it."""
+        """Whether Ctrl-C has to be deferred until a step is over, because Python code may run in it."""
         self.is_grouped = self.is_grouped or by is not None
         return (
             self.is_grouped or self.watcher is not None or self.has_deadlines
@@ -228,26 +228,26 @@ cdef class Book:
         """Refuse an id that is taken."""
         found = self.known.get(name)
         if found is not None:
-            end = "had its outcome" if type(found) is float else "waits for its outcome"
+            end = "has its outcome" if type(found) is float else "is still pending"
             raise ValueError(f"id {name!r} was predicted already and {end}")
         return 0
 
     cpdef int check_room(self, Py_ssize_t more, double now) except -1:
-        """Refuse more rounds than may wait once time has passed to `now`, which may be NaN."""
+        """Refuse more rounds than may be pending after time has advanced to `now`, which may be NaN."""
         cdef Py_ssize_t ready
         if self.named + more <= self.capacity:
             return 0
         ready = self.ready_by(now)
         if self.named - ready + more > self.capacity:
             raise ValueError(
-                f"{self.named - ready:,} predictions wait for their outcomes, and {more:,} more are "
-                f"more than capacity={self.capacity} allows; expire(older_than=...) gives up old "
-                "ones, and when_full='expire' does so by itself"
+                f"{self.named - ready:,} predictions are pending, and {more:,} more are "
+                f"more than capacity={self.capacity} allows; expire(older_than=...) drops old ones, "
+                "and when_full='expire' does so automatically"
             )
         return 0
 
     cdef Py_ssize_t ready_by(self, double now) except -1:
-        """Return how many rounds with ids are done with once the deadlines before `now` are over."""
+        """Return how many rounds with ids will be finished by the deadlines before `now`."""
         cdef Py_ssize_t i, ready = 0
         cdef Event *event
         cdef Round r
@@ -303,7 +303,7 @@ cdef class Book:
         return 0
 
     cdef int keep(self, object name, Round r) except -1:
-        """Let a round wait under an id; the oldest may expire."""
+        """Make a round pending under an id; the oldest may expire."""
         if self.gone:
             self.gone.pop(name, None)  # an expired id may be used again
         if self.named >= self.capacity:
@@ -313,7 +313,7 @@ cdef class Book:
         return 0
 
     cdef int hold(self, object key, Round r, double due) except -1:
-        """Let a round that is kept wait for its deadline."""
+        """Make a round that is kept pending until its deadline."""
         if not self.is_timed and r.number > self.now:
             self.now = <double>r.number
         cdef Story *story = r.told()
@@ -332,9 +332,9 @@ cdef class Book:
         return 0
 
     cdef Round open_one(self, object row, object name, object by, double made, double due):
-        """Predict one row, which waits from now on; `made` is NaN if nothing says when that is.
+        """Predict one row, which is pending from now on; `made` is NaN if its time is unknown.
 
-        Everything has been checked, but for a row that lets nothing happen while time passes.
+        Everything has been checked, except for a row for which nothing can happen as time advances.
         """
         cdef Round r
         cdef int64_t first
@@ -434,7 +434,7 @@ cdef class Book:
         return rounds
 
     cdef int show_opened(self, list rounds) except -1:
-        """Let the watcher see predictions that wait from now on."""
+        """Show the watcher new pending predictions."""
         if self.rule.is_watched:
             self.rule.opened(rounds)
         if self.watcher is not None:
@@ -449,10 +449,10 @@ cdef class Book:
     cdef int peek(
         self, object name, object found, double outcome, double at, double said
     ) except -1:
-        """Return what becomes of an outcome that arrives at a time, NaN for now; changes nothing.
+        """Return the answer to an outcome that arrives at a time, NaN for now; changes nothing.
 
-        PREDICTED if its round waits and has no outcome by then. Patience asks for the time that
-        was `said`, so that it does not matter how far the clock is.
+        PREDICTED if its round is pending and has no outcome by then. The expiry of a round uses the
+        time that was `said`, so that the state of the clock does not matter.
         """
         cdef Round r
         cdef double known
@@ -484,9 +484,9 @@ cdef class Book:
     cpdef int observe_one(
         self, object name, double outcome, double at, int most, double weight=1.0
     ) except -1:
-        """Take an outcome, which arrives at a time if that is not NaN; return what becomes of it.
+        """Take an outcome, which arrives at a time if that is not NaN; return the answer.
 
-        If that is above `most`, no time passes. An earlier time counts as now.
+        If the answer is above `most`, time does not advance. An earlier time counts as now.
         """
         cdef int answer
         cdef bint is_news
@@ -531,11 +531,11 @@ cdef class Book:
         return RoundError(f"id {name!r} had the outcome {first!r}, and now gets {second!r}", word)
 
     def observe(self, list names not None, outcomes, at=None, bint only_news=False, weights=None):
-        """Take outcomes that arrive together, whatever their order; return what becomes of each.
+        """Take outcomes that arrive together, in any order; return the answer to each.
 
-        `at` is one time for all, or one a row: rows are then taken in order of time. An id that
-        contradicts itself has no outcome yet: all its rows are in conflict. With `only_news` time
-        passes for outcomes that are applied, and for no others: these can be left out of a log.
+        `at` is one time for all, or one per row: rows are then taken in order of time. If the rows of an
+        id without a known outcome contradict each other, all of them are in conflict. With `only_news`,
+        time advances only for outcomes that are applied: the others can be left out of a log.
         """
         cdef Py_ssize_t i, start, size = len(names)
         answers = np.empty(size, dtype=np.uint8)
@@ -676,9 +676,9 @@ cdef class Book:
         return 0
 
     cdef double beside_mean(self, double weight) except -1.0:
-        """Return a weight, divided by the mean of those of all outcomes known so far, and cut.
+        """Return a weight, divided by the mean weight of all outcomes known so far, and clipped.
 
-        One that was not given is 1. So as long as none was given there is nothing to divide by.
+        The default is 1, so nothing is divided as long as no weight was given.
         """
         if weight == 0.0 or (weight == 1.0 and self.weighings < 0.0):
             return weight
@@ -688,7 +688,7 @@ cdef class Book:
         return min(HEAVIEST, weight * self.weighings / self.weighed)
 
     cdef int weigh(self, Round r, double weight) except -1:
-        """Let a round know how much its outcome teaches, which is known from now on."""
+        """Set the weight of the outcome of a round, which is known from now on."""
         weight = self.beside_mean(weight)
         if weight != weight_of(r):
             r.told().weight = weight
@@ -799,7 +799,7 @@ cdef class Book:
         return self.settled is not None or self.unseen is not None or self.record != NULL
 
     cdef int tell(self, object key, Round r, double outcome) except -1:
-        """Let those who asked know of a round that is settled."""
+        """Record a settled round for those who asked."""
         if self.settled is not None or self.unseen is not None:
             r.told().outcome = outcome
         if self.settled is not None:
@@ -862,7 +862,7 @@ cdef class Book:
         return 0
 
     cdef int pass_to(self, double now, bint strictly) except -1:
-        """Let time pass: learn what becomes known, and what is due, before `now` or up to it."""
+        """Advance time: learn what becomes known, and what is due, before `now` or up to it."""
         cdef Event event
         cdef Round r
         cdef double known
@@ -898,18 +898,18 @@ cdef class Book:
         return 0
 
     def let_pass(self, double now):
-        """Let time pass to `now`: what is due before is learned."""
+        """Advance time to `now`: what is due before is learned."""
         self.pass_to(now, True)
 
     def advance(self, double now):
-        """Let time pass to `now`, what is due then included; return how many were learned."""
+        """Advance time to `now`, including what is due then; return how many were learned."""
         before = self.rule.learned
         self.is_timed = True
         self.pass_to(now, False)
         return self.rule.learned - before
 
     cdef int finish(self, object key, double outcome) except -1:
-        """Let a round be done with."""
+        """Finish a round."""
         if isinstance(key, Round):
             del self.known[key]
             self.nameless -= 1
@@ -952,18 +952,18 @@ cdef class Book:
              const double[::1] known, const double[::1] dues, const unsigned char[::1] observes,
              double[:, ::1] told, unsigned char[::1] answers, list opened=None,
              const double[::1] weights=None):
-        """Play the rows of a table in their order, each by what was known when it was predicted.
+        """Play the rows of a table in order, each based on what was known when it was predicted.
 
-        A row is predicted when it is `made`; its outcome, if it is not NaN, becomes `known` later,
-        or at once if nothing says when, and counts when it is due. What is still to come at the end
-        goes on waiting: the next table, or the next step, goes on as if all were one. A row that
-        `observes` is not predicted: it brings the outcome of its id.
+        A row is predicted at its time `made`; its outcome, if it is not NaN, becomes `known` later,
+        or at once if no time is given, and counts when it is due. Everything after the end remains
+        pending: the next table, or the next step, continues as if all were one. A row that
+        `observes` is not predicted: it has the outcome of its id.
 
-        `weights` say how much each outcome teaches beside others.
+        `weights` are the relative weights of outcomes.
 
-        `told` takes in its rows predictions, expected predictions and, if there is a third, the
-        estimates for ranking; `answers` what becomes of each row, and `opened` the rounds, if it
-        is given. Returns the outcomes that were settled meanwhile, of the rows that were predicted,
+        The rows of `told` receive the predictions, the expected predictions and, if there is a third row,
+        the estimates for ranking; `answers` receives the answer to each row, and `opened` the rounds, if
+        it is given. Returns the outcomes of the predicted rows that were settled meanwhile,
         in their order; NaN for none.
         """
         settled = np.full(outcomes.shape[0], NAN)
@@ -987,7 +987,7 @@ cdef class Book:
         return settled
 
     cdef int show_unseen(self) except -1:
-        """Show the watcher all that it has not seen yet."""
+        """Show the watcher everything that it has not seen yet."""
         if self.unseen:
             rounds, outcomes = zip(*self.unseen)
             self.unseen = []
@@ -1087,16 +1087,16 @@ cdef class Book:
     # -- expiry ---------------------------------------------------------------------------------
 
     cpdef int forget_unnamed(self) except -1:
-        """Give up the round without an id, if one waits."""
+        """Drop the round without an id, if one is pending."""
         if self.unnamed is not None:
             self.rule.drop(self.unnamed)
             self.unnamed = None
         return 0
 
     cdef object oldest_name(self):
-        """Return the id that has waited longest.
+        """Return the id that has been pending longest.
 
-        A dict forgets slowly where its first items were, so they are not looked for each time.
+        Finding the first item of a dict after deletions is slow, so it is not done each time.
         """
         while True:
             if not self.oldest:
@@ -1129,7 +1129,7 @@ cdef class Book:
         return 0
 
     def expire(self, number=None, before=None):
-        """Give up rounds below a number, or made before a time; return their ids."""
+        """Expire rounds below a number, or made before a time; return their ids."""
         cdef list old = []
         for name, found in self.known.items():
             if type(found) is float or name is found:
@@ -1143,7 +1143,7 @@ cdef class Book:
         return old
 
     def forget(self):
-        """Give up what waits, and forget all that is known of ids; return how many waited."""
+        """Drop pending rounds, and forget all ids; return how many were pending."""
         waited = self.waiting()
         for key, each in waited:
             self.rule.drop(each)
@@ -1156,7 +1156,7 @@ cdef class Book:
     # -- saving ---------------------------------------------------------------------------------
 
     def load(self, list keys, list rounds, finished, gone):
-        """Take over what waits, with numbers in order, what is finished, and what expired.
+        """Restore pending rounds, with numbers in order, finished ids, and expired ones.
 
         A round without an id has the key None.
         """
@@ -1176,7 +1176,7 @@ cdef class Book:
                 self.deadlines.push(r.story.due, r.number, NAN, key)
 
     def load_arrivals(self, list keys, times, outcomes):
-        """Take over outcomes of rounds that wait, which become known later."""
+        """Restore outcomes of pending rounds that become known later."""
         for key, when, outcome in zip(keys, times, outcomes, strict=True):
             self.arrivals.push(when, (<Round>self.known[key]).number, outcome, key)
 
@@ -1216,7 +1216,7 @@ cdef class Book:
         return sorted(found)
 
     def load_late(self, times, outcomes, known):
-        """Take over what `coming_late` returned."""
+        """Restore what `coming_late` returned."""
         for when, outcome, each in zip(times, outcomes, known, strict=True):
             self.arrivals.push(when, -1, outcome, each)
 

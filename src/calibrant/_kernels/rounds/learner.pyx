@@ -15,17 +15,17 @@ from calibrant._kernels.rounds.rule cimport Rule
 from calibrant._times import time_of, times_or_one
 
 NONE_WAITS = (
-    "update() without an id answers the last predict() without one, and none waits for its outcome"
+    "update() without an id answers the last predict() without one, and none is pending"
 )
 
 
 def listed_ids(ids):
     """Return ids that came together as a list, or name the first that is none."""
-    return checked_ids(as_listed(ids, "ids", "a sequence of ids, one a row"))
+    return checked_ids(as_listed(ids, "ids", "a sequence of ids, one per row"))
 
 
 cdef class Learner:
-    """The life of a round: predict, wait, observe, learn."""
+    """The methods of rounds: predict, wait, observe, learn."""
 
     def __cinit__(self, *args, **kwargs):
         self._rule, self._book = Rule.__new__(Rule), Book.__new__(Book)
@@ -171,14 +171,14 @@ cdef class Learner:
 
     def _play_table(self, rows, outcomes, by=None, *, at=None, known=None, due=None, ids=None,
                     bint is_dated=False, bint smooth=False, opened=None, weights=None):
-        """Predict row after row from what is known by then: from `known` on, or at once.
+        """Predict row after row from the outcomes known by then: from `known` on, or at once.
 
         Times and `outcomes` are numbers, NaN for none; `is_dated` says whether times are dates.
-        What is still to come at the end waits here, and the next table goes on from there as if
-        both were one; rows with `ids` wait under these. Bad rows change nothing; it is not for this
-        to go back where it is interrupted. Returns what was told of the rows; the outcomes that
-        counted: what was settled, and what is known by their deadlines of rows that still wait; when
-        rows were predicted, by the clock or counted from the first; and their deadlines, if any.
+        Everything after the end remains pending, and the next table continues as if
+        both were one; rows with `ids` are pending under these. Invalid rows change nothing; undoing
+        an interrupted call is up to the caller. Returns the predictions of the rows; the outcomes that
+        counted (settled ones, and those known by their deadlines of rows that are still pending); the
+        times of predictions, by the clock or counted from the first; and their deadlines, if any.
         """
         cdef Book book = self._book
         policy = book.policy
@@ -222,11 +222,11 @@ cdef class Learner:
         return told, np.where(is_open, outcomes, settled), made, dues
 
     def _all_or_nothing(self, body):
-        """Return what the body returns; if it is interrupted or fails, nothing of it was done."""
+        """Return what the body returns; if it is interrupted or fails, it has no effect."""
         return all_or_nothing(self._book.lock, self._mark, body)
 
     def _mark(self):
-        """Return what takes all back to where it is now."""
+        """Return a function that restores the current state."""
         watcher = self._book.watcher
         rounds, state = self._save()
         late, seen = dict(self._book.late), None if watcher is None else watcher.copy()
@@ -262,7 +262,7 @@ cdef class Learner:
     cdef int check_is_weighted(self) except -1:
         """Refuse weights where no rule takes them."""
         if not self._rule.is_weighted:
-            raise ValueError(f"{type(self).__name__} takes no weights: all outcomes count alike")
+            raise ValueError(f"{type(self).__name__} does not support weights: all outcomes count equally")
         return 0
 
     @property
@@ -383,9 +383,9 @@ cdef class Learner:
             return book.advance(time)
 
     def expire(self, *, older_than=None, before=None):
-        """Give up waiting for old predictions.
+        """Expire old predictions.
 
-        Returns their ids, oldest first. Their outcomes, should they still come, are refused as
+        Returns their ids, oldest first. Outcomes that still arrive for them are refused as
         expired. A prediction without an id does not expire: the next one replaces it.
 
         Parameters
@@ -414,9 +414,10 @@ cdef class Learner:
             return self._book.expire(number=self.rounds - age)
 
     def forget_ids(self):
-        """Forget all ids: what waits is given up, and every id may be used anew.
+        """Forget all ids: pending predictions are dropped, and every id may be used again.
 
-        For a state that goes on where ids are given by somebody else. Returns how many waited.
+        Use this when a state is continued where ids are assigned differently. Returns how many were
+        pending.
 
         Examples
         --------

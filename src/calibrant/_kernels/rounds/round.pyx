@@ -1,7 +1,7 @@
 """A round from its prediction until its outcome counts.
 
-A rule keeps in a subclass of `Round` what it takes to learn the outcome later. The book holds the
-only reference, and a round has no reference to Python objects (`PyRound` and `StagedRound` have), so
+A rule keeps everything it needs to learn the outcome later in a subclass of `Round`. The book has the
+only reference, and a round has no references to Python objects (except `PyRound` and `StagedRound`), so
 a million of them do not slow down the garbage collector.
 """
 
@@ -22,7 +22,7 @@ NOTHING.is_held = NOTHING.is_silence = False
 
 
 cdef class Round:
-    """What every rule's rounds have in common."""
+    """The base of the rounds of all rules."""
 
     def __dealloc__(self):
         if self.story != NULL:
@@ -30,7 +30,7 @@ cdef class Round:
             free(self.story)
 
     cdef Story *told(self) except NULL:
-        """Return the story of the round, which has one from now on."""
+        """Return the story of the round, and create it if necessary."""
         if self.story == NULL:
             self.story = <Story *>malloc(sizeof(Story))
             if self.story == NULL:
@@ -64,7 +64,7 @@ cdef class Round:
 
     @property
     def at(self):
-        """When it was predicted; NaN if nothing says so, as below."""
+        """When it was predicted; NaN if unknown, as below."""
         return NAN if self.story == NULL else self.story.at
 
     @at.setter

@@ -1,4 +1,4 @@
-"""What a round is to the one who predicts it."""
+"""The interface between the book and what predicts its rounds."""
 
 from libc.stdint cimport int64_t
 

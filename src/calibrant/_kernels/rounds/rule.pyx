@@ -1,7 +1,7 @@
-"""What a round is to the one who predicts it: every capability is a rule beside the one book.
+"""The interface between the book and what predicts its rounds: every capability is a rule.
 
-A rule has no ids. The book has it begin rounds, and hands them back with their outcomes when
-these count: how long that takes, and in which order, is the book's business. Only what silence says
+A rule has no ids. The book calls it to begin rounds, and returns them with their outcomes when
+these count: the book determines how long this takes, and in which order. Only the model of silence
 before a deadline is given times (`wait`, `observed`, `mature`, `refit`).
 """
 
@@ -15,7 +15,7 @@ from calibrant._kernels.rounds.round cimport Round
 
 
 cdef class Rule:
-    """What every rule defines. One that is written in Python overrides the same methods."""
+    """The methods of a rule. A rule written in Python overrides the same methods."""
 
     @property
     def rounds(self):
@@ -73,7 +73,7 @@ cdef class Rule:
         self.learn([r], np.array([outcome]))
 
     cpdef object reserve(self, Py_ssize_t outcomes):
-        """Get the memory that so many outcomes may want, so that learning them cannot fail."""
+        """Allocate the memory that so many outcomes may need, so that learning them cannot fail."""
 
     cpdef object opened(self, list rounds):
         """Hear of rounds that wait from now on, if `is_watched`."""

@@ -1,4 +1,4 @@
-"""What happened to rounds, as columns: predicted, and settled once their outcomes count."""
+"""Predicted and settled rounds, as columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RoundError(ValueError):
-    """An outcome that cannot be learned: it contradicts an earlier one, or its id is not waiting.
+    """An outcome that cannot be learned: it contradicts an earlier one, or its id is not pending.
 
     `answer` says which: "conflict", "unknown" or "expired".
 
@@ -41,9 +41,9 @@ class RoundError(ValueError):
 
 
 class Settled:
-    """Rounds that are settled, in the order in which they are learned; each column an array.
+    """Settled rounds, in the order in which they are learned; each column is an array.
 
-    Scorecards, histories and reports see these and nothing else: what is measured is what was
+    Scorecards, histories and reports use only these, so they measure exactly what was
     learned.
 
     Attributes
@@ -51,9 +51,9 @@ class Settled:
     outcome : array
         The outcome that was learned.
     raw, prediction, expected : array
-        The score as a probability, what was predicted, and the mean of what might have been.
+        The score as a probability, the prediction, and its mean before the draw.
     smooth : array
-        The estimate for ranking; NaN where nobody asked for it.
+        The estimate for ranking; NaN if it was not requested.
     at, arrived, due : array
         When it was predicted, when the outcome arrived, and the deadline; NaN for none.
     """
@@ -94,21 +94,21 @@ class Settled:
 
     @property
     def is_silence(self) -> npt.NDArray[np.bool_]:
-        """Whether the outcome is that nothing was heard by the deadline."""
+        """Whether the outcome is silence, because none arrived by the deadline."""
         return np.asarray(self._is_silence > 0.0)
 
 
 class Steps:
-    """What a watcher is shown: predictions that wait from now on, and outcomes, in order.
+    """The steps shown to a watcher: new pending predictions, and outcomes, in order.
 
     Attributes
     ----------
     numbers : array of int
         The number of the round.
     outcome : array
-        The outcome that was learned; NaN where the round was predicted.
+        The outcome that was learned; NaN if the round was predicted.
     raw, expected : array
-        The score as a probability, and the mean of what might have been predicted.
+        The score as a probability, and the mean of the prediction before the draw.
     rounds : list
         The rounds themselves.
     """

@@ -1,1 +1,1 @@
-"""Recalibrated scores of one event: the mixture, the safe stage, what silence means."""
+"""Recalibrated scores of one event: the mixture, the safe stage, and the model of silence."""

@@ -1,22 +1,22 @@
-"""Correction: how far to believe an estimate that what is pending has moved, as deadlines show.
+"""Correction: learns at deadlines how far to trust an estimate adjusted by pending outcomes.
 
-What is pending tells where the world was lately. Until the deadline of a new prediction it goes
-part of the way back, as weather does, so an estimate that follows it closely is right about the
-past and too sure of the future: of real flights that it called late with 0.83, 0.75 were. The
-waiting mixture has the same fault, with older news. Neither can see it, because no recent outcome
-tells.
+Pending outcomes describe the recent past. Until the deadline of a new prediction, a change has often
+partly reverted, as with the weather, so an estimate that follows it closely is right about the
+past and too confident about the future: of the real flights that it predicted to be late with
+probability 0.83, 75% were. The waiting mixture has the same fault, with older information. Neither
+can detect it, because recent outcomes do not show it.
 
 With x the logit of the score, m the waiting estimate and q the estimate that was moved, the
 corrected estimate is sigmoid(a0 x + a1 logit m + a2 logit q + a3). It starts at q, a = (0, 0, 1,
 0), and learns at each deadline, by a Newton step on the log loss: with f the features and p what it
 says of the prediction now, A = A + h f f^T, h = max(p (1 - p), FLAT), and a moves by -(A + n I)^-1
-(p - y) f. n is the number of predictions that wait, at least FEW: they all share the error that the
-level has now, and count as one piece of evidence. So with long spans the estimate is corrected
+(p - y) f. n is the number of pending predictions, at least FEW: they all share the current error of the
+level, and count as one piece of evidence. So with long spans the estimate is corrected
 slowly.
 
 q and the corrected estimate are mixed by weights that are multiplied by each one's likelihood at
-the deadlines, to the power 0.05: outcomes that share an error repeat one another, and a few spans
-without much movement would else make an end of the correction.
+the deadlines, to the power 0.05: outcomes that share an error are redundant, and otherwise a few spans
+without much movement would remove the correction.
 """
 
 from libc.math cimport fmax

@@ -1,4 +1,4 @@
-"""Delays: F(u), the share of events that have come by the age u, from events at their deadlines.
+"""Delays: F(u), the share of events reported by the age u, from events at their deadlines.
 
 The age is 0 at the prediction and 1 at the deadline. H counts the events of each range of scores
 by age, forgetting. Over all scores F(u) = (H(u) + u) / (H(1) + 1), with H(u) those that came by

@@ -2,9 +2,9 @@
 whole.
 
 Groups are the keys of one level of a fleet, and follow its rule (`fleet_rule.pyx`), but without its
-curves: one that a group has of its own is a stage of its own. The estimate of the whole comes from
-another kernel and is remembered with the round; a late outcome is learned from what the experts of
-the group say of that estimate now.
+curves: a group's own curve is a separate stage. The estimate of the whole comes from
+another kernel and is stored with the round; a late outcome is learned from the current predictions of
+the group's experts for this estimate.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -28,8 +28,8 @@ from calibrant._kernels.kernel cimport UNINTERRUPTED
 from calibrant._kernels.scores.mixing cimport within
 from calibrant._kernels.scores.sharp cimport sharp_least
 
-#: Prior weight of the estimate of the whole. More than in a fleet: of few groups that are alike,
-#: there may not be outcomes enough to find out that they are.
+#: Prior weight of the estimate of the whole. More than in a fleet: with few similar groups, there
+#: may not be enough outcomes to learn that they are similar.
 ESTIMATE = 0.5
 cdef double TINIEST = sharp_least(1 << 62)
 
@@ -203,7 +203,7 @@ cdef class GroupEstimates(Level):
                 PyErr_CheckSignals()
         return predicted, known
 
-    # -- looking --------------------------------------------------------------------------------
+    # -- reading --------------------------------------------------------------------------------
 
     cdef double smooth(self, const Key *key, double estimate, double score) noexcept nogil:
         """Return the group's estimate for ranking, given that of the whole."""

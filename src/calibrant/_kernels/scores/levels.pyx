@@ -1,23 +1,23 @@
-"""Levels: how batches of outcomes follow one another, on top of the mixture of `sharp.pyx`.
+"""Levels: how successive batches of outcomes are related, on top of the mixture of `sharp.pyx`.
 
-The level of a batch is by how much its log odds differ from the Platt scaling that forgets nothing,
+The level of a batch is the difference of its log odds from the Platt scaling that forgets nothing,
 q: the offset of the expert that forgets fastest, after it has fitted the batch. A month may be like
-the last one, or only half as far from the usual, or like those of another region or season. So three
-autoregressions, of orders 0, 1 and 4, forecast the level of the next batch from those of the last
-ones that are known, and say q with its odds multiplied by e^forecast. Order 0 is the mean of all
-batches, whatever their sizes.
+the last one, or only half as far from the usual, or like another region or season. So three
+autoregressions, of orders 0, 1 and 4, forecast the level of the next batch from the last known
+levels, and predict q with its odds multiplied by e^forecast. Order 0 is the mean of all
+batches, regardless of their sizes.
 
 Each regression is a recursive least squares fit, with a normal prior: a coefficient of NEXT for the
 last level, 0 for the constant and all others, and RIDGES as their precisions, in units of the noise.
 It learns from pairs of a level and those that were known when its batch was predicted. So where
 labels come a batch later still, it forecasts that much further ahead.
 
-The regressions are weighed with the experts of the mixture as one: by their likelihood of a batch, to
-the same power, with the prior weights HOME; after a surprise, as these, by how well they fit it now:
-each by what it forecasts after it. Order 0 has the least, being nearly what the experts that forget
-nothing say, and order 4 the most, which can be both others. Before the first batch there are none,
-and predictions are the mixture's, bit for bit. Outcomes that come one by one weigh them as any
-expert, and teach them nothing.
+The regressions are weighted together with the experts of the mixture: by their likelihood of a batch, to
+the same power, with the prior weights HOME; after a surprise, like these, by how well they fit it now,
+with what each forecasts after it. Order 0 has the smallest prior weight, because it nearly equals the
+experts that forget nothing, and order 4 the largest, because it includes both others. Before the first
+batch there are none, and predictions are those of the mixture, bit for bit. Single outcomes change their
+weights like those of any expert, but the regressions do not learn from them.
 """
 
 from libc.stdint cimport int64_t

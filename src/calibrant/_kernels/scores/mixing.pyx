@@ -1,25 +1,26 @@
 """A Bayesian mixture whose weights return a little to their prior.
 
 The weights start at a prior w0, are multiplied by each expert's likelihood of the outcome and then
-moved a little towards w0; where the mean m is so near 0 or 1 that an outcome says little, by less in
-proportion to m (1 - m), or rare events could never show which expert is right. So the mixture's log
+moved a little towards w0. If the mean m is so close to 0 or 1 that an outcome carries little
+information, they move less, in proportion to m (1 - m); otherwise rare events could never show which
+expert is right. So the mixture's log
 loss over any stretch of rounds is at most that of expert i there plus -log(share w0_i), and a
 further such term for each change of the best expert (Herbster & Warmuth 1998), plus
 -log(1 - share) a round; from the first round on, it is -log(w0_i) instead.
 
 If the last outcomes came `lag` predictions late on average, a likelihood is raised to the power
-1 / (1 + lag / LAG), but no less than 1 / SLOWEST: what late outcomes say about the experts may no
-longer hold, and those that waited together often repeat one another, as flights in one storm do.
-Weights that took them as independent would go to the experts that were right in the storm, when it is over.
-The power is the same for all outcomes, early or late, because how late an outcome comes may depend
+1 / (1 + lag / LAG), but no less than 1 / SLOWEST: the evidence of late outcomes about the experts may
+be outdated, and outcomes that were pending together are often correlated, like flights in one storm.
+If they were treated as independent, the weights would follow the storm when it is already over.
+The power is the same for all outcomes, early or late, because the delay of an outcome may depend
 on the outcome itself.
 
-The likelihood of an outcome that has a weight is raised to this power too: it says more, or less,
-about the experts than the others do, but it is one outcome, after which weights return as after any.
+The likelihood of a weighted outcome is also raised to the power of its weight: it carries more or less
+evidence about the experts than others, but the weights return to the prior as after any outcome.
 
-Outcomes that come together are weighed together: each weight is multiplied by its expert's
+Outcomes that arrive together are processed together: each weight is multiplied by its expert's
 likelihood of all of them, raised to the same power, and then moved towards w0 as often as there
-are outcomes, at once. So their order does not matter for the weights.
+are outcomes, in one step. So their order does not matter for the weights.
 """
 
 from libc.stdint cimport int64_t

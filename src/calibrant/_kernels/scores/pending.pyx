@@ -1,13 +1,13 @@
-"""Pending: what silence says about predictions whose outcomes are not known yet.
+"""Pending: the evidence of silence about predictions whose outcomes are not known yet.
 
-An *event* is an outcome that is announced some time after its prediction; the other outcome is
-silence until the deadline. Waiting for all deadlines is right, and stale. Learning events when they
-come and silence at the deadline is fresh, and wrong: the recent past then looks full of events.
+An *event* is an outcome that is reported some time after its prediction; the other outcome is
+silence until the deadline. Waiting for all deadlines is unbiased, but slow. Learning events when they
+arrive and silence at the deadline is fast, but biased: the recent past then seems full of events.
 
-Let F(u) be the share of events that have come by the age u, counted from 0 at the prediction to 1
-at the deadline. A prediction of age u whose event has probability p has announced it with
-probability q = p F(u). So of n predictions of one age, the number that have announced an event is
-binomial, and its likelihood knows about the present without believing the silence too early.
+Let F(u) be the share of events that have been reported by the age u, counted from 0 at the prediction
+to 1 at the deadline. For a prediction of age u whose event has probability p, an event has been reported
+with probability q = p F(u). So of n predictions of one age, the number with a reported event is
+binomial, and its likelihood contains information about the present without taking silence as final.
 
 The experts: the waiting mixture's estimate m, and MOVED estimates sigmoid(logit m + c). Each c
 maximises the likelihood of the last 4 spans (a span is the mean time to the deadline), a prediction
@@ -15,22 +15,22 @@ of age a counting exp(-a / (memory * span)), minus 0.15 c^2. With `came` of n pr
 the slope in c is (1 - p) / (1 - q) (came - n q), and its mean curvature n q (1 - p)^2 / (1 - q):
 two Newton steps, each at most 1/2, whenever a slice of 1/30 span is over. Predictions are counted
 in cells, by slice, range of scores and span, so memory is bounded and a fit costs the same at any
-rate of predictions. m is asked anew at each fit: what the waiting mixture has learned meanwhile is
-not learned twice.
+rate of predictions. m is evaluated again at each fit, so that what the waiting mixture has learned
+meanwhile is not learned twice.
 
 F is learned from events at their deadlines (`delays.pyx`).
 
 The weights are learned at the deadlines: multiplied by each estimate's likelihood, to the power
-0.3, and moved by SHARE towards their start. F may be wrong, and so may everything learned from it:
-what keeps the mixture near the waiting estimate are these weights alone. Among themselves, the
-moved estimates are weighed also by how likely they made what is pending, which tells within a part
-of a span that the world has changed.
+0.3, and moved by SHARE towards their start. F may be wrong, and then everything learned from it is wrong too:
+only these weights keep the mixture near the waiting estimate. Among themselves, the
+moved estimates are also weighted by their likelihood of the pending outcomes, which shows a change of
+the world within a fraction of a span.
 
-All these estimates follow the recent past more closely than the future will. What they say together
+All these estimates follow the recent past more closely than the future will. Their mixture
 is corrected by what deadlines have shown about such estimates (`correction.pyx`).
 
-Measured only (`benchmarks/silence.md`); proved is what the weights give: at any time, a log loss at
-the deadlines of at most the waiting estimate's, plus what delayed weights may lose.
+This is only measured (`benchmarks/silence.md`). What is proved follows from the weights: at any time, the
+log loss at the deadlines is at most that of the waiting estimate, plus what delayed weights may lose.
 """
 
 from libc.math cimport INFINITY, floor, isfinite
@@ -338,7 +338,7 @@ cdef class PendingKernel:
         return self.mixed(probability, mean)
 
     def open(self, double probability, double mean, double at, double due):
-        """Count a prediction made at time `at`, with its score as a probability; return it.
+        """Add a prediction made at time `at`, with its score as a probability; return it.
 
         Its deadline `due` is later, and no prediction before was made later than `at`.
         """
@@ -421,7 +421,7 @@ cdef class PendingKernel:
             cell.came += 1.0
 
     def drop(self, Awaited awaited not None):
-        """Forget a prediction whose deadline will not be waited for."""
+        """Forget a prediction whose deadline does not matter any more."""
         self.forget(&awaited.wait)
 
     cdef void forget(self, const Wait *wait) noexcept nogil:
@@ -442,7 +442,7 @@ cdef class PendingKernel:
         cell.rated = -1.0
 
     def mature(self, Awaited awaited not None):
-        """Learn, at its deadline, what became of a prediction."""
+        """Learn the outcome of a prediction at its deadline."""
         self.end(&awaited.wait)
 
     cdef void end(self, const Wait *wait) noexcept nogil:

@@ -216,7 +216,7 @@ def load_awaited(PendingKernel kernel not None, places, cells):
         memcpy(&each.wait, &of[i, 0], AWAITED_SIZE * sizeof(double))
         each.wait.serial, each.wait.cell = at[i, 0], at[i, 1]
         if not sane_wait(&each.wait) or not 0 <= each.wait.serial <= kernel.serial:
-            raise ValueError("a saved prediction that waits for its deadline makes no sense")
+            raise ValueError("a pending saved prediction is invalid")
         s = &kernel.slices[each.wait.serial % SLICES]
         if s.serial == each.wait.serial and not (
             0 <= each.wait.cell < s.count and s.start <= each.wait.at

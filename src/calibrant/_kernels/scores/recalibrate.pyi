@@ -5,8 +5,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats
-from calibrant._kernels.scores.looking import LookingKernel
 from calibrant._kernels.scores.pending import PendingKernel
+from calibrant._kernels.scores.queries import QueryKernel
 from calibrant._kernels.scores.score_rounds import ScoreRound
 from calibrant._kernels.scores.scoring import KINDS as KINDS
 
@@ -14,7 +14,7 @@ Mask = npt.NDArray[np.uint8]
 
 class Copy: ...
 
-class RecalibrateKernel(LookingKernel):
+class RecalibrateKernel(QueryKernel):
     @property
     def rounds(self) -> int: ...
     @property

@@ -1,4 +1,4 @@
-"""A recalibrator's rounds as Python plays them: one by one, in batches, and in a compiled loop."""
+"""The rounds of a recalibrator for Python: one by one, in batches, and in a compiled loop."""
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport isnan
@@ -24,10 +24,10 @@ from calibrant._kernels.scores.levels cimport (
     levels_odds, levels_return, levels_say, levels_weigh,
 )
 from calibrant._kernels.scores.levels import LEVEL_PARTS, check_levels
-from calibrant._kernels.scores.looking cimport LookingKernel
 from calibrant._kernels.scores.mixing cimport (
     LAG, Evidence, evidence_add, evidence_start, slowness, within,
 )
+from calibrant._kernels.scores.queries cimport QueryKernel
 from calibrant._kernels.scores.recent import RECENT_PARTS, check_recent
 from calibrant._kernels.scores.recent cimport (
     RECENTS, RecentState, recent_count, recent_step, recent_weigh,
@@ -48,7 +48,7 @@ from calibrant._kernels.scores.sharp cimport (
 
 
 NONE_WAITS = (
-    "update() without an id answers the last predict() without one, and none waits for its outcome"
+    "update() without an id answers the last predict() without one, and none is pending"
 )
 
 
@@ -100,7 +100,7 @@ cdef class Copy:
         grid_free(&self.safe)
 
 
-cdef class RecalibrateKernel(LookingKernel):
+cdef class RecalibrateKernel(QueryKernel):
     """The mixture and the grid of one Recalibrator."""
 
     cdef object followed_by         # what learns after it what was deferred, or None
@@ -244,9 +244,9 @@ cdef class RecalibrateKernel(LookingKernel):
     # -- batches --------------------------------------------------------------------------------
 
     cdef int defer(self, list rounds, outcomes, placed) except -1:
-        """Keep outcomes of rounds that waited together until something is asked.
+        """Keep outcomes of rounds that were pending together until the state is read.
 
-        Until then more of them may come: how calls are cut makes no difference.
+        More of them may arrive until then: how rows are split into calls makes no difference.
         """
         self._reserve(self.deferred + len(rounds))
         self.calls.append((rounds, outcomes, placed))

@@ -1,12 +1,12 @@
 """Recent: what the last outcomes say about the next one, on top of the mixture of `sharp.pyx`.
 
-The last six outcomes known when a score comes are its past, 1 for those above 1/2; before the first
-there were zeros. Eight experts look at the last few of these, 1, 2, 3, 4 or 6, and each keeps a slot
-for every way they can have come. A slot multiplies the odds of some estimate q by its own odds r, so
-the expert says p = q r / (1 - q + q r); r starts at 1. For five experts q is the lasting estimate:
-what the experts of the mixture that forget nothing say together. For three, by the last 1, 2 and 4,
-q is the mixture's mean. Fast experts follow the last outcomes themselves, and a slot would have to undo
-that; but where the world moves fast, they alone are near.
+The last six outcomes known when a score arrives are its past, 1 for those above 1/2; before the first
+outcome it is all zeros. Eight experts use the last 1, 2, 3, 4 or 6 of these, and each has a slot
+for every possible past. A slot multiplies the odds of an estimate q by its own odds r, so
+the expert predicts p = q r / (1 - q + q r); r starts at 1. For five experts q is the lasting estimate,
+the mean of the experts of the mixture that forget nothing. For three, with the last 1, 2 and 4 outcomes,
+q is the mixture's mean. Fast experts follow the last outcomes themselves, which a slot would have to undo;
+but if the world changes fast, only they are close to it.
 
 Slots take Newton steps on the log loss, one an outcome: A = lam A + (1 - lam) + h, which starts at
 1, with h = max(p (1 - p), FLAT least), and log r moves by d = (y - p) / A. Instead of e^d, which
@@ -14,18 +14,18 @@ takes long, r is multiplied by (2 + d) / (2 - d), and stays within FARTHEST and 
 outcome of weight w adds w h to A; its step is w (y - p) / (A + (w - 1) / 2), shorter than 2 where w
 is above 1, and w (y - p) / A where it is below.
 
-A second mixture (`mixing.pyx`) weighs the mixture's mean, which starts at 0.998, against the eight.
-So where the past says nothing, its log loss is at most 0.002 above that of the mixture's mean over
-all rounds together, and 2e-8 a round.
+A second mixture (`mixing.pyx`) weights the mixture's mean, which starts at 0.998, against the eight.
+So if the past carries no information, its log loss is at most 0.002 above that of the mixture's mean over
+all rounds together, plus 2e-8 a round.
 
-A prediction that was moved, because no end of the mean's gap was neutral (`safe.pyx`), says nothing
-about the experts: an opponent answers what is predicted, which follows from the past, and so the
-past tells what comes, until it is predicted. All count as having predicted the mixture's mean, and
-those that look at the past keep only DOUBT of their weights. Rounds that do not go to the grid
-leave them out as well.
+A prediction that was moved, because no end of the mean's gap was neutral (`safe.pyx`), gives no evidence
+about the experts: an opponent reacts to the prediction, which depends on the past, so the past seems to
+predict the outcome until this is used. All experts then count as having predicted the mixture's mean, and
+those that use the past keep only DOUBT of their weights. Rounds that are not placed on the grid
+omit these experts, too.
 
-An outcome is learned in the slots of its own prediction's past, however late it comes. Those that
-come later find it in theirs: the past is that of what was known.
+An outcome is learned in the slots of its own prediction's past, however late it arrives. Later
+predictions have it in their past: the past consists of the outcomes known at the time.
 """
 
 from libc.stdint cimport int64_t

@@ -1,4 +1,4 @@
-"""What a recalibrator remembers of a round until its outcome comes."""
+"""What a recalibrator stores of a round until its outcome arrives."""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy

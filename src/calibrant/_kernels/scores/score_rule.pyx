@@ -1,4 +1,4 @@
-"""The rule for the scores of one event: the whole, groups beside it, and what silence says."""
+"""The rule for the scores of one event: the whole, its groups, and the model of silence."""
 
 from libc.math cimport isfinite, isnan
 from libc.stdint cimport int64_t

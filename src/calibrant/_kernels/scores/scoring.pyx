@@ -194,8 +194,8 @@ cdef class ScoringKernel:
         """Refuse a second thread while `run` works without the GIL, and learn what was deferred."""
         if self._running:
             raise RuntimeError(
-                f"this {type(self).__name__} is at work in another thread; "
-                "give each thread a recalibrator of its own"
+                f"this {type(self).__name__} is in use by another thread; "
+                "give each thread its own recalibrator"
             )
         if self.deferred:
             hold()

@@ -2,42 +2,42 @@
 
 The experts, at a score s with x = log s - log(1 - s):
 
-- the identity, which says s;
+- the identity, which predicts s;
 - Platt scaling, sigmoid(a x + b);
 - an offset, sigmoid(x + c), and offsets to the Platt scaling that forgets nothing,
   sigmoid(a x + b + c), which move faster than a slope can be learned;
 - beta scaling, sigmoid(a log s - b log(1 - s) + c) (Kull, Silva Filho & Flach 2017);
 - the mean outcome of the score's bin, (2 s + Y) / (2 + N), on grids of 10, 30 and 100 bins.
 
-All but the first and the last take Newton steps on the log loss, one a round: with f the features
+All but the first and the last take Newton steps on the log loss, one per round: with f the features
 and p the prediction, A = lam A + (1 - lam) I + h f f^T, h = max(p (1 - p), FLAT least), and the
 parameters move by -A^-1 (p - y) f. A starts at 10 I, which is a prior of standard deviation 0.3 on
 each parameter, and never falls below I, so no step is longer than |f|.
 
 An outcome of weight w counts w times in the loss: w h f f^T is added to A, parameters move by
--w A^-1 (p - y) f, and a bin gets w visits. It is one outcome to what forgets and to what returns.
+-w A^-1 (p - y) f, and a bin gets w visits. For forgetting and for the return to the prior it counts once.
 
-They are mixed as `mixing.pyx` says, with SHARE of the weights returning to the prior each round. How
-late the last hundred outcomes came on average is their lag, and outcomes that come together count
-as late as they are on average; the experts still learn one after the other.
+They are mixed as in `mixing.pyx`, with SHARE of the weights returning to the prior each round. The
+lag is how late the last hundred outcomes arrived on average, and outcomes that arrive together count
+with their average delay; the experts still learn them one after the other.
 
-The experts that forget nothing have an estimate of their own beside the mixture's mean, their mean by
+The experts that forget nothing also have their own estimate, their mean with
 the same weights: the lasting estimate, which `recent.pyx` needs.
 
-No expert says less than `least`, or more than 1 - least. It follows the evidence: after n outcomes
-it is 1 / (n + 2), the rule of succession for what was never seen, but never above LEAST or below
-TINIEST. So rare events are not over-predicted once there is evidence that they are rare, and one
+No expert predicts less than `least`, or more than 1 - least. This limit depends on the evidence: after n
+outcomes it is 1 / (n + 2), the rule of succession for an event never seen, but never above LEAST or below
+TINIEST. So predictions of rare events are not too high once there is evidence that they are rare, and one
 surprise never costs more than -log(least).
 
-The smooth estimate is for ranking rows of different times. There, what moves from round to round only
-costs, and an expert whose memory holds few events does hardly anything else. With v the variance of
+The smooth estimate is for ranking rows of different times. There, variation from round to round is only
+noise, and an expert whose memory holds few events adds little else. With v the variance of
 an outcome, v / f is about how many events a memory with forgetting f holds; each weight is
-multiplied by (v / (v + EVENTS f))^2. And whatever was learned from few events moves with each
-further one, downwards until it comes and then upwards: of n outcomes, all weights but the identity's
-are multiplied by (n v / (n v + LEARNED))^2 too. A bin says nearly the same of all its scores, and
-counts as forgetting at least as fast as BIN_FADE. Where events are frequent, this changes next to
-nothing. And it knows no floor but TINIEST: one that falls as outcomes come would raise early rows above later
-ones, and make one of all that are below it.
+multiplied by (v / (v + EVENTS f))^2. Anything learned from few events also moves with each
+further one, downwards until it occurs and then upwards: after n outcomes, all weights but the identity's
+are also multiplied by (n v / (n v + LEARNED))^2. A bin predicts nearly the same for all its scores, and
+counts as forgetting at least as fast as BIN_FADE. If events are frequent, this changes almost
+nothing. The only floor is TINIEST: a floor that falls with the number of outcomes would raise early rows
+above later ones, and make all scores below it equal.
 """
 
 from libc.stdint cimport int64_t

@@ -1,4 +1,4 @@
-"""What a monitor knows of the calibration of its predictions."""
+"""The evidence of a monitor about the calibration of its predictions."""
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 

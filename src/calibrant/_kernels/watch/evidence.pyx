@@ -16,10 +16,10 @@ all cells. A round visits one cell a level and the weights add up to 1, so under
 by at most 1 a round: P(R >= A within n rounds) <= n / A, however many cells there are. With pi_t in
 place of the 1 in M + 1, and a sum of at most 1 over all t, P(ever R >= A) <= 1 / A instead.
 
-The ranges are even in arcsin sqrt p. Where one of them has most of the predictions, they are cut
-anew, to hold equal shares of the predictions so far: once after SETTLE rounds, and whenever the
-evidence starts anew. A round's range depends on the past and on p alone, which is all that the
-argument above asks for.
+The ranges are even in arcsin sqrt p. If one of them has most of the predictions, the ranges are
+redefined to have equal shares of the predictions so far: once after SETTLE rounds, and whenever the
+evidence starts over. The range of a round depends only on the past and on p, which is all that the
+argument above requires.
 """
 
 from libc.math cimport M_PI, isnan, sqrt

@@ -1,4 +1,4 @@
-"""What the monitors of a fleet know of each key."""
+"""The evidence of the monitors of a fleet about each key."""
 
 from libc.stdint cimport int64_t, uint32_t
 

@@ -2,21 +2,21 @@
 
 A key is a cell of the monitor's tree (evidence.pyx) over all its predictions, with the weight of a
 group. It bets on shifts of the logit by 0.25 and 1, upwards and downwards: with so few outcomes
-finer steps gain nothing. A bet owns cash M. It is staked when a prediction is made, the worst loss
-is put aside at once, and what was won over the worst is paid when the outcome comes (pots.pyx). Where
-each outcome of a key comes before its next prediction, that is M <- e (M + 1). No bet is kept above
-`most`, so that a key that recovers is not off for long. As a round visits one key, the sum over keys
+finer steps gain nothing. A bet owns cash M. It is staked when a prediction is made, the worst possible
+loss is deducted at once, and the gain relative to the worst case is paid when the outcome arrives
+(pots.pyx). If each outcome of a key arrives before its next prediction, this is M <- e (M + 1). No bet is
+kept above `most`, so that a key that recovers is not listed for long. As a round visits one key, the sum over keys
 of the mean M grows by at most 1 a prediction under the null, however many keys there are.
 
-Cash names a key, and it stays named while cash and what is put aside would: what others staked on
-outcomes that are still to come is no reason to take it off the list.
+Cash names a key, and the key stays named while its cash plus the open stakes would be enough: stakes on
+outcomes that are still pending are no reason to remove it from the list.
 
-What a round staked is kept with the round. What a key must know of those that wait, 28 bytes, is
-kept from the moment on at which the first round of the fleet waits.
+The stake of a round is stored with the round. The data of a key about its pending rounds, 28 bytes, are
+kept from the first pending round of the fleet on.
 
 Its bias is the mean of y - p since the direction with more evidence changed.
 
-Keys are played the moment something is predicted or learned. The monitors of ranges are shown that
+Keys are updated as soon as something is predicted or learned. The monitors of ranges are updated
 later, from a queue: when the result is read, and before the queue gets long.
 """
 
@@ -388,7 +388,7 @@ cdef class KeyEvidence:
         self.count = kept
 
     def cells_of_keys(self):
-        """Return the cells, a row a key, up to the last key that was seen."""
+        """Return the cells, a row per key, up to the last key that was seen."""
         cdef Py_ssize_t count = self.count
         while count and not self.cells[(count - 1) * SIDES].M[0]:
             count -= 1
@@ -399,7 +399,7 @@ cdef class KeyEvidence:
         return found
 
     def cells_at(self, const int64_t[::1] slots):
-        """Return the cells of some keys, a row a key; zeros for one without outcomes."""
+        """Return the cells of some keys, a row per key; zeros for one without outcomes."""
         cdef Py_ssize_t i
         found = np.zeros((slots.shape[0], SIDES), dtype=KEY_CELL)
         cdef char[:, ::1] to = found.view(np.int8)

@@ -1,21 +1,21 @@
 """The rounds of a monitor: evidence, an alarm, an episode in a named cell, and its end.
 
-An alarm rings when the evidence R reaches the threshold. It opens an episode, which names a cell
-and the round since which the cell's CUSUM runs: the rounds from there on speak against the null
-most. Then only that cell is watched, for recovery, by a Shiryaev-Roberts sum against "the odds are
+An alarm is raised when the evidence R reaches the threshold. It opens an episode, which names a cell
+and the round at which the cell's CUSUM started: the rounds since then are the strongest evidence against
+the null. Then only that cell is monitored, for recovery, by a Shiryaev-Roberts sum against "the odds are
 still B times those predicted": L <- f (L + 1), with f the likelihood ratio of p to q, whose odds
-are B times those of p. B stands for a third of the bias that was named. At CLOSE the episode ends
-and all evidence starts anew. So it does when no round falls into the cell for GONE times as long as
-one took before the alarm, or, where rounds wait, next to none: what is not predicted any more never
+are B times those of p. B stands for a third of the estimated bias. At CLOSE the episode ends
+and all evidence starts over. The same happens if no round falls into the cell for GONE times as long as
+one took before the alarm, or, with pending rounds, almost none: a cell that is no longer predicted never
 recovers.
 
-An episode of a range stops all other evidence. One of a group does not stop that of other groups:
-each of them goes on by itself, and rings when its own part of R reaches the threshold. Once no
-episode is open any more, all evidence starts anew.
+An episode of a range stops all other evidence. An episode of a group does not stop that of other groups:
+each of them continues separately, and raises an alarm when its own part of R reaches the threshold. Once
+no episode is open, all evidence starts over.
 
-While each outcome comes before the next prediction, that is all. From the moment at which a second
-round waits, evidence is kept in pots (pots.pyx): stakes are placed when a prediction is made. It is
-then that a round is counted, and stakes that are open at an alarm, or at a restart, are void.
+This is all while each outcome arrives before the next prediction. From the moment a second
+round is pending, evidence is kept in pots (pots.pyx): stakes are placed when a prediction is made, and
+rounds are counted then. Stakes that are open at an alarm, or at a restart, are void.
 
 In blocks, the outcomes of a block are held until it is complete. Predictions that are made `ahead`
 rounds before their outcomes hold these as long.
@@ -1009,7 +1009,7 @@ cdef class MonitorKernel:
     def _begin(self):
         """Refuse a second thread while `run` works without the GIL."""
         if self.running:
-            raise RuntimeError("this Monitor is at work in another thread; give each its own")
+            raise RuntimeError("this Monitor is in use by another thread; give each its own")
         self.running = True
 
     def _finish(self):

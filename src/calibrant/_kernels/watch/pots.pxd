@@ -1,4 +1,4 @@
-"""What a cell owns where outcomes wait: cash, and stakes whose worst loss is put aside."""
+"""The evidence of a cell with pending outcomes: cash, and stakes whose worst loss is deducted."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 

@@ -1,4 +1,4 @@
-"""Stakes are placed when a prediction is made, their worst loss is put aside, and only cash rings.
+"""Stakes are placed at the prediction, their worst loss is deducted, and only cash raises alarms.
 
 With e the factor of a bet at the outcome that comes and e_min the smaller of its two, a bet that
 owns cash C, of which a share phi is staked, does
@@ -6,12 +6,12 @@ owns cash C, of which a share phi is staked, does
     predicted:  C <- C + 1;  s = phi C;  C <- C - s (1 - e_min)
     outcome:    C <- C + s (e - e_min)
 
-so that cash is never negative, and an outcome that never comes has cost the worst there was. Where
-all is staked and the outcome comes next, C <- e (C + 1): the rule of evidence.pyx. A share is as
-large as the log of the cash likes it if D rounds that wait go the same way: g / (D l), with g the
-leverage of a tilt and l the mean of 1 - e_min. A bet and the one in the other direction stake alike:
-l is the smaller one of theirs. Else a bet that predictions are too high, which loses much by an event
-and wins little by none, would stake less than it should.
+so cash is never negative, and an outcome that never arrives costs the worst possible loss. If
+everything is staked and the outcome comes next, C <- e (C + 1): the rule of evidence.pyx. The share
+is the one that maximises the expected log of the cash if D pending rounds have the same outcome: g
+/ (D l), with g the leverage of a tilt and l the mean of 1 - e_min. A bet and the one in the other
+direction use the same stake: l is the smaller of the two. Otherwise a bet that predictions are too
+high, which loses much by an event and gains little by none, would stake too little.
 
 A stake is kept as one byte: it is rounded down to a power of 2^(1/4).
 """

@@ -1,10 +1,10 @@
-"""What others do, behind the same contract.
+"""Forecasters of others, with the same contract.
 
-Each class names the source of its rule. They are here to be compared with: none of them adapts to
-how fast the world changes. `FosterHart` is the strongest of the simple ones, and its kernel the one
-to read first; the three of `windows.py` are what people do today; those of `contexts.py` are
-sharp where outcomes have a memory, and say nothing of calibration; the others are the algorithms of
-the literature, from 1998 on.
+Each class names the source of its rule. They are included for comparison: none of them adapts to
+how fast the world changes. `FosterHart` is the strongest of the simple ones, and its kernel is the
+one to read first; the three in `windows.py` are common practice; those in `contexts.py` are
+sharp if outcomes have a memory, without any guarantee of calibration; the others are algorithms
+from the literature since 1998.
 """
 
 # In the order in which they are listed and compared.

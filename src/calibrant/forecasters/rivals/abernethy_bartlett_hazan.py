@@ -14,13 +14,13 @@ class AbernethyBartlettHazan(Forecaster, AbernethyBartlettHazanKernel):
     """Mix two neighbours of a uniform grid so that a gradient learner gains nothing.
 
     Abernethy, Bartlett & Hazan 2011, *Blackwell approachability and no-regret learning are
-    equivalent*, the section on calibration. A learner holds theta in [-1, 1]^(m+1), one number a
-    grid point, and gains sum_k theta(k) w(k) (y - k/m), w being the distribution predicted from; it
-    learns by gradient ascent, theta(k) += eta w(k) (y - k/m), clipped. (The sign in the paper's
-    listing is the other way round, which drives theta away from the errors.) A point where theta
+    equivalent*, the section on calibration. A learner holds theta in [-1, 1]^(m+1), one number per
+    grid point, and gains sum_k theta(k) w(k) (y - k/m), where w is the distribution of the
+    prediction; it learns by gradient ascent, theta(k) += eta w(k) (y - k/m), clipped. (The paper's
+    listing has the opposite sign, which drives theta away from the errors.) A point where theta
     vanishes is predicted, or neighbours with theta_lo > 0 > theta_hi, the lower in proportion to
-    |theta_hi|: whatever the outcome, the learner gains at most 1/(2m). Of several places that would
-    do, a bisection takes the first it meets.
+    |theta_hi|: whatever the outcome, the learner gains at most 1/(2m). If several places qualify,
+    the first one found by bisection is used.
 
     Proved: the residuals sum to T/(2m) + the learner's regret, sqrt((m + 1) T) at the rate of
     `for_horizon`; drawing from w adds sqrt((m + 1) T/2), in all E[Cal1] = O(T^(2/3)) for

@@ -1,4 +1,4 @@
-"""Almost-One-Step-Ahead, which stays near calibrated predictions without drawing."""
+"""Almost-One-Step-Ahead, which stays close to calibrated predictions without randomising."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class AOSA(Forecaster, AOSAKernel):
     Arunachaleswaran, Collina, Roth & Shi 2025, *An elementary predictor obtaining 2 sqrt(T) + 1
     distance to calibration*. Neighbours of the grid are taken whose shadow biases are at most 0
     and at least 0. One of them is predicted; then the shadow takes the one nearer to the outcome,
-    which moves its bias towards 0 or past it by less than 1. The paper leaves open which pair is
-    taken and which of the two is predicted: here a bisection finds the pair, and its lower point is
-    predicted. Nothing is drawn.
+    which moves its bias towards 0 or past it by less than 1. The paper does not specify which pair
+    is taken and which of the two is predicted: here the pair is found by bisection, and its lower
+    point is predicted. The forecaster is deterministic.
 
     Proved, for outcomes 0 and 1: the shadow's Cal1 is at most m + 1, and it is never further from
     the prediction than 1/m, so the distance to calibration is at most m + 1 + T/m against any

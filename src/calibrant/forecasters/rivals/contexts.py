@@ -1,4 +1,4 @@
-"""Forecasters that are sharp and nothing else: tables of what followed, and context trees."""
+"""Forecasters that are only sharp: tables of means by past outcomes, and context trees."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from calibrant.forecasters.base import Forecaster
 
 
 class MarkovTable(Forecaster, MarkovTableKernel):
-    """Predict the mean of what followed the last outcomes before, by Laplace's rule.
+    """Predict the mean of the outcomes that followed the same past before, by Laplace's rule.
 
-    Folklore. The best there is for a Markov chain of this order; nothing is proved of its
-    calibration, and a longer memory or a changing world is beyond it.
+    Folklore. Optimal for a Markov chain of this order; nothing is proved about its
+    calibration, and it cannot handle a longer memory or a changing world.
 
     Parameters
     ----------
     order : int, default 4
-        How many outcomes make the past, in [1, 16].
+        The number of past outcomes used, in [1, 16].
     seed
         As in `RunningMean`.
 
@@ -41,7 +41,7 @@ class MarkovTable(Forecaster, MarkovTableKernel):
 class SeasonalTable(Forecaster, SeasonalTableKernel):
     """Predict the mean of the outcomes in the same phase of a period, by Laplace's rule.
 
-    Folklore. Nothing is proved of its calibration.
+    Folklore. Nothing is proved about its calibration.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ class ContextTree(Forecaster, ContextTreeKernel):
 
     Willems, Shtarkov & Tjalkens (1995), The context-tree weighting method: basic properties. Its
     log loss exceeds that of any such chain by a known amount for each of its contexts (their
-    Theorem 2). Nothing is predicted of calibration, and it forgets nothing.
+    Theorem 2). There is no guarantee of calibration, and it forgets nothing.
 
     Parameters
     ----------
     depth : int, default 8
-        The longest past that is looked at, in [1, 16]; a tree has 2^(depth + 1) - 1 nodes.
+        The longest past that is used, in [1, 16]; a tree has 2^(depth + 1) - 1 nodes.
     seed
         As in `RunningMean`.
 

@@ -13,15 +13,15 @@ class DyadicHedge(Forecaster, DyadicHedgeKernel):
     Derived, not transcribed. Huang, Morgenstern, Roth & Zhang 2026, *Instance-adaptive online
     multicalibration*, refine a dyadic grid with sleeping experts and AdaNormalHedge (Luo & Schapire
     2015), and have a Cal1 of order T^(2/3) against any outcomes and sqrt(K T) over K segments, up
-    to logarithms. Only their abstract and table of contents were at hand. The rule, its constants
-    and the proof here were worked out for this library, from these, without groups; they may differ
+    to logarithms. Only their abstract and table of contents were available. The rule, its constants
+    and the proof here were derived from these for this library, without groups; they may differ
     from the published ones.
 
     The grid starts with the one leaf [0, 1]. A leaf predicts its middle. It has two experts, which
     are awake when it predicts and claim that outcomes there are larger, and smaller, than
-    predicted. Where the signs of two neighbouring leaves turn towards each other, one of the two is
-    drawn so that the experts gain the same whatever the outcome is. A leaf of width w is split in
-    two once it was one of these neighbours in 1/w^2 rounds.
+    predicted. Where the signs of two neighbouring leaves point towards each other, one of the two
+    is drawn so that the gain of the experts does not depend on the outcome. A leaf of width w is
+    split in two once it has been one of these neighbours in 1/w^2 rounds.
 
     Proved ([the proof](../dyadic-hedge.md)), without knowing T, K or the deviation C, against any
     opponent who does not see the draws: the expected Cal2 is of order T^(1/3) log log T, and of

@@ -10,14 +10,14 @@ from calibrant.forecasters.base import Forecaster
 
 
 class Foster1999(Forecaster, Foster1999Kernel):
-    """Predict the middle of a bin whose outcomes agree with it, or mix two that disagree.
+    """Predict the middle of a bin whose outcomes agree with it, or mix two bins that disagree.
 
     Foster 1999, *A proof of calibration via Blackwell's approachability theorem*. A bin has an
     excess when the mean of its outcomes lies above its upper end, a deficit when it lies below its
-    lower end. A bin with neither is predicted; failing that, two neighbours, the lower with an
+    lower end. A bin with neither is predicted; otherwise two neighbours, the lower with an
     excess e and the upper with a deficit d, the lower with probability d / (d + e). Excess and
-    deficit are sums over the bin's rounds, as the approachability argument needs them. Of several
-    places that would do, a bisection takes the first it meets.
+    deficit are sums over the bin's rounds, as the approachability argument requires. If several
+    places qualify, the first one found by bisection is used.
 
     Proved: the squares of excesses and deficits grow by at most 1 a round on average, hence
     E[Cal1] <= T/(2N) + sqrt(N T) against any outcomes, which is 1.5 T^(2/3) for N = T^(1/3) bins.
@@ -48,6 +48,6 @@ class Foster1999(Forecaster, Foster1999Kernel):
 
     @classmethod
     def for_horizon(cls, horizon: int, *, seed: int = 0) -> Self:
-        """Return the forecaster whose bins suit `horizon` rounds, T^(1/3) of them."""
+        """Return the forecaster with the number of bins for `horizon` rounds, T^(1/3)."""
         rounds = check_integer("horizon", horizon, 1)
         return cls(max(1, round(rounds ** (1 / 3))), seed=seed)

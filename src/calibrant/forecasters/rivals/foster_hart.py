@@ -13,13 +13,13 @@ class FosterHart(Forecaster, FosterHartKernel):
     """Mix two neighbours of a uniform grid, one that over-predicts and one that under-predicts.
 
     Foster & Hart 2021, *Forecast hedging and calibration*. A point without bias is predicted;
-    otherwise two neighbours whose biases differ in sign, each with probability proportional to
-    the other's bias. The number of gaps that balances resolution against noise is about T^(1/3),
-    so the horizon has to be known; `for_horizon` picks it. Of several places that would do, a
-    bisection takes the first it meets.
+    otherwise two neighbours whose biases differ in sign, each with probability proportional to the
+    other's bias. The number of gaps that balances resolution against noise is about T^(1/3), so the
+    horizon has to be known; `for_horizon` chooses this number. If several places qualify, the first
+    one found by bisection is used.
 
-    Measured, and held by a test, against two adversaries for T = 1,000 to 100,000: Cal1 is at most
-    T/N + sqrt((N + 1) T), of order T^(2/3) for N = T^(1/3).
+    Measured, and checked by a test, against two adversaries for T = 1,000 to 100,000: Cal1 is at
+    most T/N + sqrt((N + 1) T), of order T^(2/3) for N = T^(1/3).
 
     Parameters
     ----------

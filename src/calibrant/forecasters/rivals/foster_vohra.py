@@ -1,4 +1,4 @@
-"""Foster and Vohra's forecaster, the first that was calibrated against everything."""
+"""Foster and Vohra's forecaster, the first that was calibrated against any outcomes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class FosterVohra(Forecaster, FosterVohraKernel):
 
     Foster & Vohra 1998, *Asymptotic calibration*, in the form with exponential weights of
     Cesa-Bianchi & Lugosi 2006, *Prediction, learning, and games*, sections 4.4 and 4.5. R_ij is how
-    much lower the squared loss would be had j been predicted in place of i, in the rounds'
-    probabilities. With D_ij = exp(eta R_ij), the forecaster draws from the distribution p with
+    much lower the squared loss would be if j had been predicted instead of i, in expectation over
+    the draws. With D_ij = exp(eta R_ij), the forecaster draws from the distribution p with
     p_i sum_j D_ij = sum_j p_j D_ji, so that on average no weighting of the pairs gains. The fixed
-    point is solved exactly each round (elimination without subtraction): a round costs N^2
-    exponentials and N^3 / 3 multiplications; two numbers a point are remembered.
+    point is computed exactly in each round (elimination without subtraction): a round takes N^2
+    exponentials and N^3 / 3 multiplications; the state has two numbers per point.
 
     Proved, with eta = sqrt(2 log(N (N - 1)) / T): max R_ij <= sqrt(2 T log(N (N - 1))) against any
-    outcomes, hence calibration up to the grid, PCal2 <= T/(4 N^2) + N max R_ij. That rate is slow
-    to separate neighbouring points, whose losses differ by 1/N^2. Measured on i.i.d. outcomes
+    outcomes, hence calibration up to the grid, PCal2 <= T/(4 N^2) + N max R_ij. This rate separates
+    neighbouring points slowly, because their losses differ by 1/N^2. Measured on i.i.d. outcomes
     and three adversaries, T = 1,000 to 30,000 and N = 10 to 31, eta = 1 had 1.6 times to 25 times
     less Cal1, and is the default although nothing is proved of it.
 
@@ -31,8 +31,8 @@ class FosterVohra(Forecaster, FosterVohraKernel):
     bins : int, default 16
         Number N of equal bins, whose middles are predicted; in [1, 4096].
     rate : float or None, default 1
-        The rate eta of the weights, in [1e-9, 1e9]; None is the proof's, with t in place of T in
-        round t.
+        The rate eta of the weights, in [1e-9, 1e9]; None uses the rate of the proof, with t in
+        place of T in round t.
     seed : int, default 0
         Seed of the draws, in [0, 2**64 - 1].
 

@@ -20,11 +20,11 @@ class K29(Forecaster, K29Kernel):
     As published, a round costs O(t) and every prediction is new. Here predictions are grid points
     j/N, so that S is kept at N + 1 points and a round costs O(N): a bisection over the grid finds
     neighbours between which S changes sign, and the one with the smaller |S| is predicted, which is
-    the root of the line between them, rounded. Nothing is drawn, so that an adversary can spoil
-    Cal1; what is small is the error that smooth tests see.
+    the root of the line between them, rounded. The forecaster is deterministic, so an adversary can
+    make Cal1 large; the error with respect to smooth tests is small.
 
     Proved: the norm of sum (y_i - p_i) K(p_i, .) in the kernel's space is at most
-    sqrt(T) + T/(2 N width), the second term being the price of the grid; the sum of f(p_i)
+    sqrt(T) + T/(2 N width), where the second term is due to the grid; the sum of f(p_i)
     (y_i - p_i) is at most that times the norm of f, for every f in the space.
 
     Parameters
@@ -62,7 +62,7 @@ class K29(Forecaster, K29Kernel):
 
 
 class K29Star(Forecaster, K29Kernel):
-    """Predict where a kernel average of residuals vanishes, the coming one included.
+    """Predict where a kernel average of residuals vanishes, including the coming one.
 
     Vovk 2005, *Non-asymptotic calibration and resolution*: `K29` with S(p) + K(p, p) (1 - 2p)/2 in
     place of S(p), which takes the square of the coming residual into account and pulls towards 1/2
@@ -101,12 +101,12 @@ class K29Star(Forecaster, K29Kernel):
 
 
 def checked(gaps: int, width: float, seed: int) -> tuple[int, int, float]:
-    """Return seed, gaps and width as the kernel takes them, or raise ValueError."""
+    """Return seed, gaps and width for the kernel, or raise ValueError."""
     count = check_integer("gaps", gaps, 1, 2**24)
     spread = check_real("width", width, 1e-6, 1e6)
     return check_seed(seed), count, spread
 
 
 def gaps_for(horizon: int) -> int:
-    """Return how many gaps suit so many rounds."""
+    """Return the number of gaps for a number of rounds."""
     return max(1, round(math.sqrt(check_integer("horizon", horizon, 1, 2**48))))

@@ -9,27 +9,27 @@ from calibrant._checks import check_integer, check_seed
 from calibrant._kernels.rivals.u_calibration import UCalibrationKernel
 from calibrant.forecasters.base import Forecaster
 
-#: Gaps at the most: a megabyte of points.
+#: The maximal number of gaps: a megabyte of points.
 MOST_GAPS = 2**16
 
 
 class UCalibration(Forecaster, UCalibrationKernel):
-    """Leave no regret under any proper loss, whatever it is: hedge every threshold at once.
+    """Leave no regret under any proper loss by hedging every threshold at once.
 
     The aim is that of Kleinberg, Paes Leme, Schneider & Teng 2023, *U-calibration: forecasting for
     an unknown agent*: every proper loss is a mixture of V-shaped ones, (v - y) sgn(p - v). The
     published algorithms follow a leader that is perturbed by random counts (Luo, Senapati & Sharan
-    2024, *Optimal multiclass U-calibration error and beyond*), which has no distribution that
-    could be written down each round. Here, for two outcomes, each v runs Hedge on whether to
+    2024, *Optimal multiclass U-calibration error and beyond*), whose distribution in a round has no
+    closed form. Here, for two outcomes, each v runs Hedge on whether to
     predict above it, with the probability sigma(eta (Y - v t)) after t rounds with the sum of
-    outcomes Y. As these fall in v, one distribution on the grid has them all as its tails. The
+    outcomes Y. As these decrease in v, one distribution on the grid has them all as its tails. The
     derivation was made for this library.
 
     Proved, with the rate eta = 2 sqrt(log(2) / t) in round t: under the distributions predicted
     from, the regret for (v - y) sgn(p - v) is at most 2 sqrt(T log 2) + T/N, for every v, every T
     and any outcomes, and so twice that for every proper loss with values in [-1, 1]; this is of
     order sqrt(T), which no forecaster beats, for N = sqrt(T). Its predictions are spread over
-    1/sqrt(T) round the mean of all outcomes: it is not calibrated where that moves.
+    1/sqrt(T) around the mean of all outcomes: it is not calibrated if the mean moves.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Means of past outcomes, of all or of the last ones: what people do today."""
+"""Means of all or of the last outcomes, as in common practice."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class RunningMean(Forecaster, RunningMeanKernel):
     """Predict the mean of all outcomes so far, as (successes + 1) / (rounds + 2).
 
     Laplace's rule of succession keeps the first predictions away from 0 and 1. Almost no
-    prediction is made twice, so its exact calibration errors are those of single outcomes and say
-    little; compare its binned error and its Brier score.
+    prediction is made twice, so its exact calibration errors are those of single outcomes and not
+    informative; compare its binned error and its Brier score.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class SlidingWindow(Forecaster, SlidingWindowKernel):
     """Predict the mean of the last outcomes, as (successes + 1) / (outcomes + 2).
 
     Folklore. Laplace's rule of succession keeps predictions away from 0 and 1; until the window
-    is full, this is `RunningMean`. Nothing is proved of its calibration: an adversary can make it
+    is full, this is `RunningMean`. It is not calibrated against an adversary, who can make it
     wrong in every round. It keeps `window` numbers, the outcomes themselves.
 
     Parameters
@@ -69,9 +69,9 @@ class SlidingWindow(Forecaster, SlidingWindowKernel):
 class ExponentialWindow(Forecaster, ExponentialWindowKernel):
     """Predict the mean of all outcomes, weighted by 2^(-age / halflife).
 
-    Folklore. The weighted sum and the weighted count get one success and one failure on top that
-    are never forgotten (Laplace's rule), so that predictions stay away from 0 and 1. Nothing is
-    proved of its calibration: an adversary can make it wrong in every round. Almost no prediction
+    Folklore. The weighted sum and the weighted count include one success and one failure that
+    are never forgotten (Laplace's rule), so that predictions stay away from 0 and 1. It is not
+    calibrated against an adversary, who can make it wrong in every round. Almost no prediction
     is made twice, so its exact calibration errors are those of single outcomes.
 
     Parameters

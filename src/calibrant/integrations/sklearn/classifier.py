@@ -350,7 +350,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             scores = scores.reshape(len(scores), -1)
         if scores.shape[1] != _columns(classes):  # such as those of pairs of classes
             raise ValueError(
-                f"the estimator must give one score a class, {_columns(classes)} a row, "
+                f"the estimator must give one score per class, {_columns(classes)} a row, "
                 f"got {scores.shape[1]}"
             )
         return scores

@@ -63,7 +63,7 @@ class CalibrationDisplay:
 
     @property
     def table(self) -> ReliabilityTable:
-        """The estimator's numbers, one row a bin: counts, means and intervals."""
+        """The estimator's numbers, one row per bin: counts, means and intervals."""
         return self.diagram.tables[self.estimator_name]
 
     @property

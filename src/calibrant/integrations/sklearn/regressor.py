@@ -22,7 +22,7 @@ def heavy(weights: Any, start: int = 0, stop: int | None = None) -> dict[str, An
 
 
 class OnlineCalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Recalibrate a regressor's forecasts, out of sample, and go on with every new batch.
+    """Recalibrate a regressor's forecasts, out of sample, and continue with every new batch.
 
     ``fit`` takes rows in order of time, oldest first: it cuts them into ``cv + 1`` stretches, and a
     clone of the estimator that is fitted on all rows before a stretch forecasts it, which teaches a
@@ -122,7 +122,7 @@ class OnlineCalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimato
         return np.asarray(self.estimator_.predict(X), dtype=np.float64)
 
     def predict_distribution(self, X: Any) -> Distribution:
-        """Return the calibrated distribution of each row as things stand now."""
+        """Return the calibrated distribution of each row from the current state."""
         forecasts = self.predict(X)
         # A copy looks, so that asking changes nothing.
         looking = NumberRecalibrator.from_bytes(self.recalibrator_.to_bytes())
@@ -133,5 +133,5 @@ class OnlineCalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimato
         return np.column_stack(self.predict_distribution(X).interval(coverage))
 
     def predict_quantile(self, X: Any, levels: npt.ArrayLike) -> Floats:
-        """Return the quantiles of each row, a column a level."""
+        """Return the quantiles of each row, a column per level."""
         return np.asarray(self.predict_distribution(X).quantile(np.atleast_1d(levels)))

@@ -14,7 +14,7 @@ REASONS = {
     "used": "the id was used before",
     "repeated": "the outcome was given before",
     "conflict": "another outcome was given before",
-    "unknown": "no prediction with this id waits",
+    "unknown": "no prediction with this id is pending",
     "expired": "the prediction expired before its outcome came",
 }
 
@@ -105,7 +105,7 @@ def _played(
         if is_whole.all():
             predicted = fleet.run(keys, scores, outcomes, at=times)
             return predicted, np.full(len(rows), None, dtype=object)
-        waits &= ~is_whole  # so that it does not matter which rows come together
+        waits &= ~is_whole  # so that it does not matter which rows arrive together
     elif "due" in rows:
         due = rows["due"].to_numpy() / 1e6
     names = [name if has else None for name, has in zip(rows["id"].tolist(), waits, strict=True)]

@@ -26,8 +26,8 @@ class Task:
         saved, shards = from_pages(pages)
         if shards and saved != self.settings:
             raise ValueError(
-                f"the state was made with {saved}, and the query has {self.settings}: a query goes "
-                "on with the arguments that it began with"
+                f"the state was made with {saved}, and the query has {self.settings}: a query must "
+                "continue with the arguments it was started with"
             )
         self.fleets = {shard: self._made(shard, arrays) for shard, arrays in shards.items()}
 

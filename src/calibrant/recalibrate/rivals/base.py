@@ -89,7 +89,7 @@ class Rival(Learner, ABC):
     """A recalibrator of scores in [0, 1].
 
     A rival says what it makes of a score (`_forecast`) and of the outcome that followed
-    (`_learn`). Bad input raises ValueError and changes nothing.
+    (`_learn`). Invalid input raises ValueError and changes nothing.
 
     Outcomes may come late, by id, as those of a `Recalibrator`: the same ones are refused, and as
     many may wait. A rival then learns as if the score had been asked for only now, since none of
@@ -128,7 +128,7 @@ class Rival(Learner, ABC):
         """Return the probability for a score, and open a round that waits for its outcome.
 
         Without an id, the next `update` without one answers it; a further `predict` without an
-        id gives it up. With one, it waits until ``update(outcome, id)``. An id is used once.
+        id drops it. With one, it waits until ``update(outcome, id)``. An id is used once.
         """
         probability: float = self._predict(score, id)
         return probability
@@ -154,7 +154,7 @@ class Rival(Learner, ABC):
         return rule.run(known_scores, known_outcomes)
 
     def play_late(self, scores: Floats, outcomes: Floats, learned_by: Indices) -> Floats:
-        """Return what is predicted of rows whose outcomes come late.
+        """Return what is predicted of rows whose outcomes arrive late.
 
         `learned_by` is the first row that may know each outcome; from an outcome that is NaN,
         nothing is learned.

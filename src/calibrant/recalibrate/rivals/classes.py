@@ -1,7 +1,7 @@
 """What others do with the scores of several classes, over whole streams.
 
 Online ones take a step after each label; refits are fitted to the last rows, every so many. None of
-the sources says what to do about labels that come late: these are used when they come.
+the sources says what to do about labels that arrive late: these are used when they come.
 """
 
 from __future__ import annotations

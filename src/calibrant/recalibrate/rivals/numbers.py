@@ -1,8 +1,8 @@
 """What others do to keep prediction intervals of numbers calibrated, over whole streams.
 
 Each tracks every level by itself, with the residual as its score, as their sources do for one. None
-of the sources says what to do about outcomes that come late: these are used when they come, in the
-state of that moment, and level by level against what was predicted.
+of the sources says what to do about outcomes that arrive late: these are used when they come, in
+the state of that moment, and level by level against what was predicted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class NumberRival(ABC):
 
     @abstractmethod
     def _quantiles(self, residuals: Floats, late: int) -> Floats:
-        """Return quantiles of residuals, each known so many rounds late, a row a round."""
+        """Return quantiles of residuals, each known so many rounds late, a row per round."""
 
     def run(self, forecasts: npt.ArrayLike, outcomes: npt.ArrayLike, *, late: int = 0) -> Floats:
         """Return quantiles of each outcome, from those known `late` rounds and one before it."""

@@ -140,7 +140,7 @@ class WindowedRefit(Rival):
         return np.asarray(1.0 / (1.0 + np.exp(-slope * np.log(p / (1.0 - p)) - intercept)))
 
     def play_late(self, scores: Floats, outcomes: Floats, learned_by: Indices) -> Floats:
-        """Return what refits would have predicted of rows whose outcomes come late.
+        """Return what refits would have predicted of rows whose outcomes arrive late.
 
         `learned_by` is the first row that may know each outcome. A fit is made every so many rows,
         on the last outcomes of the window that are known by then.

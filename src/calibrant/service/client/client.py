@@ -111,8 +111,8 @@ class _Methods:
 
         A stream of numbers takes forecasts in place of scores, or quantiles at these `levels`.
 
-        The rows of one request came together and have no order. `at` and `due` are one time, or
-        one a row.
+        The rows of one request arrived together and have no order. `at` and `due` are one time, or
+        one per row.
         """
         given, names = None if scores is None else list(scores), list(ids)
         columns = {

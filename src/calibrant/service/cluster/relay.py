@@ -90,7 +90,7 @@ class Relay:
             pass
         except Exception as error:
             problem = error if isinstance(error, Problem) else self._failed(error)
-            if not is_begun:  # otherwise the connection is closed, and the answer cut short
+            if not is_begun:  # otherwise the connection is closed, and the answer truncated
                 await refuse(problem, send)
 
     def _failed(self, error: Exception) -> Problem:

@@ -45,9 +45,9 @@ def adopt(store: Store, name: str, path: Path, now: float, *, give_up: bool = Fa
     engine.book.expired = 0  # it counts those of the stream
     if waited and not give_up:
         raise ValueError(
-            f"{path}: {waited:,} predictions wait for outcomes, which the stream could not take: "
+            f"{path}: {waited:,} predictions are pending, which the stream cannot take over: "
             "their ids are not in its log. Report their outcomes first, or drop them with "
-            "--give-up-waiting"
+            "--drop-pending"
         )
     blob = engine.to_bytes()
     made = {"predictions": learner.rounds, "outcomes": learner.learned, "given_up": waited}

@@ -63,9 +63,9 @@ class Classes(Kind):
         """Return rows of scores, packed."""
         assert definition.classes is not None
         size = len(definition.classes)
-        allowed = f"a list of {size} finite numbers, one a class"
+        allowed = f"a list of {size} finite numbers, one per class"
         if self.name == "classes":
-            allowed = f"a list of {size} numbers in [0, 1] that sum to 1, one a class"
+            allowed = f"a list of {size} numbers in [0, 1] that sum to 1, one per class"
         packed = []
         for row, given in enumerate(rows):
             values = given["scores"]

@@ -58,7 +58,7 @@ class ClassMeasures(ScoreMeasures):
         return super().parts() | {"classes": self.table}
 
     def load(self, parts: Mapping[str, Any]) -> None:
-        """Take over what was saved."""
+        """Restore what was saved."""
         super().load(parts)
         self.table.load(bytes(parts["classes"]))
 
@@ -99,6 +99,6 @@ class ClassTable:
         return pack(Saved("ClassTable", {}, len(self.labels), {"sums": self.sums.ravel()}))
 
     def load(self, blob: bytes) -> None:
-        """Take over what was saved."""
+        """Restore what was saved."""
         saved = unpack(blob, what="table of classes").state["sums"]
         self.sums = saved.reshape(4, len(self.labels)).copy()

@@ -341,7 +341,7 @@ class Definition:
         return None if span is None else as_span(span, "after").length
 
     @cached_property
-    def kept_for(self) -> float | None:
+    def retention_seconds(self) -> float | None:
         """The seconds for which finished rows are kept; None for good."""
         return None if self.retention is None else as_span(self.retention, "retention").length
 

@@ -40,7 +40,7 @@ class RowSample:
     """What is known of settled rows: counts of all, and some of them, spread over the stream.
 
     Of each row that is kept it has its number, its score as a probability (NaN for margins) and its
-    outcome. It makes no difference how many rows come at a time.
+    outcome. It makes no difference how many rows arrive at a time.
 
     Examples
     --------
@@ -132,8 +132,8 @@ def doubts(stream: Stream) -> list[Finding]:
         found.append(Finding("ids", "warn", seen, cure))
     if late >= max(FEW, SHARE * stream.engine.tallies.outcomes):
         seen = (
-            f"{late:,} outcomes came for predictions that had expired: more predictions wait for "
-            f"their outcomes at once than the {capacity:,} that are kept."
+            f"{late:,} outcomes arrived for predictions that had expired: more predictions were "
+            f"pending at the same time than the capacity of {capacity:,}."
         )
         found.append(Finding("capacity", "warn", seen, "PATCH a larger capacity."))
     return found

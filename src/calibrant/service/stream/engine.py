@@ -63,7 +63,7 @@ class Engine:
         self.definition = definition
         self.kind = definition.of_kind
         self.learner = self.kind.learner(definition) if learner is None else learner
-        #: What waits, and the clock: nothing else decides what is due.
+        #: What is pending, and the clock: nothing else decides what is due.
         self.book: Book = self.learner.book
         self.measures = self.kind.measures(definition)
         self.tallies = Tallies()
@@ -101,7 +101,7 @@ class Engine:
         keys: Sequence[Key] | None = None,
         given: list[bytes] | None = None,
     ) -> Predicted:
-        """Predict rows that came together; the ids are new, and the rows wait for outcomes.
+        """Predict rows that arrived together; the ids are new, and the rows wait for outcomes.
 
         `due` is given where rows have deadlines of their own, `given` where they hold more than a
         score.
@@ -134,7 +134,7 @@ class Engine:
         ]
 
     def learn(self, ids: list[str], outcomes: list[float], at: Sequence[float]) -> list[str]:
-        """Take outcomes that came together; return what becomes of each.
+        """Take outcomes that arrived together; return what becomes of each.
 
         Where deadlines are times, rows are taken in order of time. Only those that are applied
         change anything: of the others no time passes, and the log need not have them.

@@ -93,7 +93,7 @@ class KeyWatch:
         return lambda: pack(Saved("KeyWatch", {}, 0, state))
 
     def load(self, blob: bytes | memoryview) -> None:
-        """Take over what `frozen` gave."""
+        """Restore what `frozen` gave."""
         state = unpack(blob, what="list of keys").state
         self.since = {
             of: dict(zip(state[f"{of}_keys"], state[f"{of}_since"].tolist(), strict=True))

@@ -96,7 +96,7 @@ class Kind(ABC):
 
     @abstractmethod
     def waiting(self, one: Round) -> Mapping[str, Any]:
-        """Return what was predicted of a row that waits, as the view of those has it."""
+        """Return what was predicted of a pending row, as the view of those has it."""
 
     @abstractmethod
     def shown(self, answers: list[Answer], definition: Definition) -> list[Mapping[str, Any]]:

@@ -97,7 +97,7 @@ class Measures(ABC):
 
     @abstractmethod
     def load(self, parts: Mapping[str, Any]) -> None:
-        """Take over what was saved."""
+        """Restore what was saved."""
 
 
 def watch(

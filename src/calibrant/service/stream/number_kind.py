@@ -107,7 +107,7 @@ class Numbers(Kind):
         return Answered(nothing, nothing, [each.quantiles.tobytes() for each in rounds])
 
     def waiting(self, one: Round) -> Mapping[str, Any]:
-        """Return the forecast of a prediction that waits, and its median."""
+        """Return the forecast of a pending prediction, and its median."""
         forecast, median = numbers(np.array([one.raw, one.prediction]))
         return {"probability": None, "raw": None, "forecast": forecast, "median": median}
 

@@ -156,7 +156,7 @@ class NumberMeasures(Measures):
         }  # fmt: skip
 
     def load(self, parts: Mapping[str, Any]) -> None:
-        """Take over what was saved."""
+        """Restore what was saved."""
         self.monitor = NumberMonitor.from_bytes(parts["monitor"])
         self.card = NumberScorecard.from_bytes(parts["card"])
         self.buckets = NumberHistory.from_bytes(bytes(parts["history"]))

@@ -57,7 +57,7 @@ class Retention:
             self.has_dropped = self.store.purge(PORTION)
         if self._trimming is None:
             for stream in streams:
-                is_kept = stream.definition.kept_for is None
+                is_kept = stream.definition.retention_seconds is None
                 if not is_kept and now - self._looked.get(stream.number, -PERIOD) >= PERIOD:
                     self._looked[stream.number] = now
                     self._trimming = stream, self._trim(stream, now)
@@ -71,9 +71,9 @@ class Retention:
         last = stream.engine.tallies.last_prediction
         if stream.definition.clock == "client" and last is not None:
             now = last  # what is old depends on the clients' clock too
-        if len(snapshots) < 2 or stream.definition.kept_for is None:
+        if len(snapshots) < 2 or stream.definition.retention_seconds is None:
             return
-        end, before = snapshots[1], now - stream.definition.kept_for
+        end, before = snapshots[1], now - stream.definition.retention_seconds
         reached, known = 0, stream.engine.book.known
         while rows := self.store.finished(stream.number, reached, end, PORTION):
             reached = rows[-1][0]

@@ -78,7 +78,7 @@ class Scores(Kind):
         )
 
     def waiting(self, one: Round) -> Mapping[str, Any]:
-        """Return what was predicted of a row that waits."""
+        """Return what was predicted of a pending row."""
         raw = None if self.name == "margin" else one.raw
         return {"probability": one.prediction, "raw": raw}
 

@@ -134,7 +134,7 @@ class ScoreMeasures(Measures):
         return {name: part for name, part in parts.items() if part is not None}
 
     def load(self, parts: Mapping[str, Any]) -> None:
-        """Take over what was saved."""
+        """Restore what was saved."""
         self.monitor = Monitor.from_bytes(parts["monitor"])
         self.card = Scorecard.from_bytes(parts["card"])
         self.smooth_card = Scorecard.from_bytes(parts["smooth_card"])

@@ -144,10 +144,10 @@ class Receiver:
                     name = min(self._changed)
                     await self._bring_new(http, name)
                     self._changed.discard(name)
-                await self._bring_held(http)
+                await self._send_held(http)
                 wait = self._until_next()
             except Exception as error:  # such as a store that does not answer
-                self._warn("webhook waits", detail=f"{type(error).__name__}: {error}")
+                self._warn("webhook delayed", detail=f"{type(error).__name__}: {error}")
                 wait = LONGEST if not isinstance(error, StoreError | Problem) else FIRST
             try:
                 async with asyncio.timeout(wait):
@@ -166,7 +166,7 @@ class Receiver:
                     return  # another process continues with it
                 alarm = line.take(event, self.policy)
                 if alarm is not None:
-                    await self._bring(http, event, alarm.held_back)
+                    await self._send(http, event, alarm.held_back)
                     alarm.held_back = 0
                 if line.alarms:
                     self._lines[name] = line
@@ -185,14 +185,14 @@ class Receiver:
         own = self.owner.streams
         return [each for each in self._lines.items() if each[0] in own]
 
-    async def _bring_held(self, http: httpx.AsyncClient) -> None:
+    async def _send_held(self, http: httpx.AsyncClient) -> None:
         """Send what was held back, has not ended, and is due now."""
         for name, line in self._own_lines():
             for alarm in line.due():
                 if alarm.held is None or alarm.quiet_until > self.clock.now():
                     continue
                 (event,) = self.store.events(alarm.held - 1, name, 1)
-                await self._bring(http, event, alarm.held_back - 1)
+                await self._send(http, event, alarm.held_back - 1)
                 alarm.open(self.clock.now(), self.policy)
                 alarm.held_back = 0
                 await self._keep(name, line)
@@ -212,7 +212,7 @@ class Receiver:
 
         await asyncio.wrap_future(self.owner.ask(keep))
 
-    async def _bring(self, http: httpx.AsyncClient, event: EventRow, held_back: int) -> None:
+    async def _send(self, http: httpx.AsyncClient, event: EventRow, held_back: int) -> None:
         """Send an event until it is received or too old."""
         body, attempt = body_of(event, held_back), 0
         while (trouble := await self._attempt(http, id_of(event), body)) is not None:

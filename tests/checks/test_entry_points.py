@@ -1,4 +1,4 @@
-"""Wrong questions at every door: commands, data frames, `fit` and the page; and honest twins."""
+"""Unsuitable and valid rows at every entry point: commands, data frames, `fit` and the page."""
 
 import json
 import warnings

@@ -1,15 +1,15 @@
 """Locks that are free in a forked child.
 
-A child has only the thread that forked. A lock that another thread held would stay locked there
-forever, and what it guards might be half changed. So a fork waits until all these locks are free,
-and both processes go on with every one of them whole.
+A child has only the thread that forked. A lock held by another thread would stay locked there
+forever, and the state it protects might be half changed. So a fork waits until all these locks are
+free, and both processes continue with all of them free and the state consistent.
 
-While a thread holds one it may take another of a later `Order` only, or one that it made meanwhile,
-which nobody else knows: so no two threads wait for each other. tests/rounds/test_locks.py looks on
-while all public methods are called. Garbage may be collected while one is held, which calls back
-into anything. So a fork never waits for a lock while it keeps others for long: it gives all of them
-back and begins anew. And it takes ours before those of `logging`, whose handlers are forgotten by
-such a callback: hooks run in the reverse order of their registration.
+To prevent deadlocks, a thread that holds a lock may only take another with a later `Order`, or one
+that it has just created, which no other thread knows. tests/rounds/test_locks.py checks this
+while all public methods are called. The garbage collector may run while a lock is held, and call
+arbitrary code. So a fork never holds locks for long while it waits for another: it releases all of
+them and starts again. It takes these locks before those of `logging`, whose handlers are removed by
+such callbacks: hooks run in the reverse order of their registration.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from weakref import WeakKeyDictionary
 if TYPE_CHECKING:
     from _thread import RLock as AnyLock
 
-#: Seconds that a fork waits for one lock while it keeps others, twice as long in each try up to the
-#: last, so that it comes to its turn on a busy machine; and before it tries again.
+#: Seconds that a fork waits for a lock while it holds others, doubled in each try up to the
+#: longest, so that it succeeds on a busy machine; and the pause before it tries again.
 PATIENCE, LONGEST, PAUSE = 0.05, 2.0, 0.001
 
 
 class Order(IntEnum):
-    """What a lock guards, in the order in which a thread may take several."""
+    """What a lock protects, in the order in which a thread may take several."""
 
     FLEET = 0
     BOOK = 1

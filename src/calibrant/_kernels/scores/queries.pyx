@@ -1,4 +1,4 @@
-"""What a recalibrator would say now: questions that change nothing."""
+"""Queries of a recalibrator's current predictions, which change nothing."""
 
 from libc.stdint cimport uint64_t
 
@@ -13,8 +13,8 @@ from calibrant._kernels.scores.scoring cimport ScoringKernel, place_mean
 from calibrant._kernels.scores.sharp cimport EXPERTS
 
 
-cdef class LookingKernel(ScoringKernel):
-    """The answers of one Recalibrator to questions."""
+cdef class QueryKernel(ScoringKernel):
+    """The queries of one Recalibrator."""
 
     def _look(self, score):
         """Return a score as a probability and its mean off the grid; changes nothing."""
