@@ -1,12 +1,12 @@
 """Speed and error against another version.
 
 ``python -m benchmarks before --python OTHER/bin/python``: the other Python has an older calibrant
-installed. For speed, both versions play the same work in turns, each turn in a process of its own,
-so that what else the machine does meets both alike. The ratio is that of the medians of processor
-time; its interval resamples the turns. The services of both versions run side by side, each on an
-SQLite store of its own, and the same clients put one after the other under load. With all cases,
-the tables are written to ``benchmarks/before.md``. For error (``--errors``), both versions play the
-same streams with the same seeds.
+installed. For speed, both versions play the same work in turns, each turn in a process of its own
+that plays all cases, so that what else the machine does meets both alike. The ratio is that of the
+medians of processor time; its interval resamples the turns. The services of both versions run side
+by side, each on an SQLite store of its own, and the same clients put one after the other under
+load. With all cases, the tables are written to ``benchmarks/before.md``. For error (``--errors``),
+both versions play the same streams with the same seeds.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack, closing
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -49,13 +50,16 @@ ROOT = Path(__file__).parents[1]
 HERE = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
 
 
+@cache
+def all_flights():
+    """Return the scores and outcomes of the flights."""
+    stream = streams.load("nycflights")
+    return [np.asarray(each, dtype=np.float64) for each in (stream.scores, stream.outcomes)]
+
+
 def flights(rows):
     """Return so many scores and outcomes: the flights, again and again."""
-    stream = streams.load("nycflights")
-    return (
-        np.resize(np.asarray(each, dtype=np.float64), rows)
-        for each in (stream.scores, stream.outcomes)
-    )
+    return (np.resize(each, rows) for each in all_flights())
 
 
 def one_by_one():
@@ -251,16 +255,16 @@ def means(runs):
     return [float(np.mean([measure(*run) for run in runs])) for measure in (brier, cal2)]
 
 
-def played(python, case):
-    """Return what a case gives, played by a Python: seconds, or the errors on each stream."""
-    command = [python, "-m", "benchmarks.before", case]
+def played(python, cases):
+    """Return what each case gives, played by a Python: seconds, or the errors on each stream."""
+    command = [python, "-m", "benchmarks.before", *cases]
     asked = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=HERE)
     return json.loads(asked.stdout)
 
 
 def error_table(python, case):
     """Return the table of both versions' errors on the streams of a case."""
-    here, there = (played(each, case) for each in (sys.executable, python))
+    here, there = (played(each, [case])[0] for each in (sys.executable, python))
     rows = [
         (
             name, f"{here[name][0]:.5f}", f"{there[name][0]:.5f}",
@@ -284,17 +288,19 @@ def compared(times):
 
 def busy():
     """Return how many processes wanted a core in the last minute."""
-    return f"{os.getloadavg()[0]:.1f}"
+    return round(os.getloadavg()[0], 1)
 
 
 def speed_table(python, cases, turns):
     """Return the table of the processor time that both versions take for some cases."""
-    rows = []
-    for case in cases:
-        times = [[played(each, case) for each in (sys.executable, python)] for _ in range(turns)]
-        ratio, interval, here, before = compared(np.array(times))
-        rows.append((case, ratio, interval, f"{here:.3f}", f"{before:.3f}", busy()))
-        print(rows[-1], file=sys.stderr, flush=True)
+    rows, times, load = [], [], []
+    for turn in range(turns):
+        times.append([played(each, cases) for each in (sys.executable, python)])
+        load.append(busy())
+        print(f"turn {turn + 1} of {turns}", file=sys.stderr, flush=True)
+    for i, case in enumerate(cases):
+        ratio, interval, here, before = compared(np.array(times)[:, :, i])
+        rows.append((case, ratio, interval, f"{here:.3f}", f"{before:.3f}", np.median(load)))
     head = ("case", "ratio", "95 %", "seconds here", "seconds there", "load of the machine")
     return table(TITLE, head, rows)
 
@@ -369,8 +375,13 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    asked = sys.argv[1]
-    if asked in CASES:
-        print(json.dumps(CASES[asked]()))
-    else:
-        print(json.dumps({name: means(runs) for name, runs in ERRORS[asked]()}))
+    print(
+        json.dumps(
+            [
+                CASES[case]()
+                if case in CASES
+                else {name: means(runs) for name, runs in ERRORS[case]()}
+                for case in sys.argv[1:]
+            ]
+        )
+    )
