@@ -277,6 +277,13 @@ def error_table(python, case):
     return table(f"Error against another version: {case}", head, rows)
 
 
+def version_of(python):
+    """Return the version of calibrant that a Python has."""
+    code = "from importlib.metadata import version; print(version('calibrant'))"
+    asked = subprocess.run([python, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
+    return asked.stdout.strip()
+
+
 def compared(times):
     """Return the ratio of the medians, its 95 % interval as a text, and both medians."""
     drawn = np.random.default_rng(0).integers(len(times), size=(RESAMPLES, len(times)))
@@ -369,7 +376,10 @@ def main(arguments):
             texts.append(measured(chosen.python, wanted, chosen.turns))
             print(texts[-1], flush=True)
     if chosen.only is None:
-        measured_on = f"Measured on {describe()}, {chosen.turns} turns of each version."
+        measured_on = (
+            f"Measured on {describe()}, {chosen.turns} turns of each version. "
+            f'"There" is calibrant {version_of(chosen.python)}.'
+        )
         page = f"# {TITLE}\n\n{measured_on}\n\n" + "\n".join(texts)
         (ROOT / "benchmarks/before.md").write_text(page)
 
