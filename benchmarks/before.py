@@ -1,24 +1,30 @@
 """Speed and error against another version.
 
 ``python -m benchmarks before --python OTHER/bin/python``: the other Python has an older calibrant
-installed. For speed, both versions do the same work in turns, each turn in a separate process, so
-that other load on the machine affects both equally. The ratio is that of the medians of processor
-time; its interval resamples the turns. For error (``--errors``), both play the same streams with
-the same seeds, and the tables are written to ``before.md``.
+installed. For speed, both versions do the same work in turns, each turn in a separate process that
+plays all cases, so that other load on the machine affects both equally. The ratio is that of the
+medians of processor time; its interval resamples the turns. The services of both versions run side
+by side, each on its own SQLite store, and the same clients load one after the other. With all
+cases, the tables are written to ``benchmarks/before.md``. For error (``--errors``), both play the
+same streams with the same seeds, and the tables are written to ``benchmarks/before_errors.md``.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import time
-from functools import partial
+from contextlib import ExitStack, closing
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks import delay, silence
 from benchmarks.elsewhere import HERE, version_of
+from benchmarks.load import LOADS, Server, put_under_load
 from benchmarks.machine import describe
 from benchmarks.scored import KINDS, scored
 from benchmarks.tables import table
@@ -27,7 +33,10 @@ from calibrant.measures import brier, cal2
 from recalibrate.cases import played_late
 
 TITLE, ERROR_TITLE = "Speed against another version", "Error against another version"
+SERVED = "The service against another version"
 TURNS = 15
+#: Seconds that a service is under load in a turn.
+SECONDS = 2.0
 RESAMPLES = 2_000
 ROWS = 200_000
 #: Seeds for which both versions play each stream; fewer where a stream is long or late, and more
@@ -37,13 +46,16 @@ LATE_FLIGHTS = 80_000
 EVENTS = streams.FAMILIES | {"corrupted": partial(streams.corrupted, budget=2_000)}
 
 
+@cache
+def all_flights():
+    """Return the scores and outcomes of the flights."""
+    stream = streams.load("nycflights")
+    return [np.asarray(each, dtype=np.float64) for each in (stream.scores, stream.outcomes)]
+
+
 def flights(rows):
     """Return so many scores and outcomes: the flights, again and again."""
-    stream = streams.load("nycflights")
-    return (
-        np.resize(np.asarray(each, dtype=np.float64), rows)
-        for each in (stream.scores, stream.outcomes)
-    )
+    return (np.resize(each, rows) for each in all_flights())
 
 
 def one_by_one():
@@ -239,16 +251,16 @@ def means(runs):
     return [float(np.mean([measure(*run) for run in runs])) for measure in (brier, cal2)]
 
 
-def played(python, case):
-    """Return what a case gives, played by a Python: seconds, or the errors on each stream."""
-    command = [python, "-m", "benchmarks.before", case]
+def played(python, cases):
+    """Return what each case gives, played by a Python: seconds, or the errors on each stream."""
+    command = [python, "-m", "benchmarks.before", *cases]
     asked = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=HERE)
     return json.loads(asked.stdout)
 
 
 def error_table(python, case):
     """Return the table of both versions' errors on the streams of a case."""
-    here, there = (played(each, case) for each in (sys.executable, python))
+    here, there = (played(each, [case])[0] for each in (sys.executable, python))
     rows = [
         (
             name, f"{here[name][0]:.5f}", f"{there[name][0]:.5f}",
@@ -261,25 +273,84 @@ def error_table(python, case):
     return table(f"{ERROR_TITLE}: {case}", head, rows)
 
 
-def compared(python, case, turns):
-    """Return the ratio of the medians, its 95 % interval, and both medians."""
-    both = (sys.executable, python)
-    times = np.array([[played(each, case) for each in both] for _ in range(turns)])
-    drawn = np.random.default_rng(0).integers(turns, size=(RESAMPLES, turns))
+def compared(times):
+    """Return the ratio of the medians, its 95 % interval as a text, and both medians."""
+    drawn = np.random.default_rng(0).integers(len(times), size=(RESAMPLES, len(times)))
     here, before = np.median(times, axis=0)
     medians = np.median(times[drawn], axis=1)
     low, high = np.quantile(medians[:, 0] / medians[:, 1], (0.025, 0.975))
-    return here / before, low, high, here, before
+    return f"{here / before:.3f}", f"{low:.3f} to {high:.3f}", here, before
+
+
+def busy():
+    """Return how many processes wanted a core in the last minute."""
+    return round(os.getloadavg()[0], 1)
+
+
+def speed_table(python, cases, turns):
+    """Return the table of the processor time that both versions take for some cases."""
+    rows, times, load = [], [], []
+    for turn in range(turns):
+        times.append([played(each, cases) for each in (sys.executable, python)])
+        load.append(busy())
+        print(f"turn {turn + 1} of {turns}", file=sys.stderr, flush=True)
+    for i, case in enumerate(cases):
+        ratio, interval, here, before = compared(np.array(times)[:, :, i])
+        rows.append((case, ratio, interval, f"{here:.3f}", f"{before:.3f}", np.median(load)))
+    head = ("case", "ratio", "95 %", "seconds here", "seconds there", "load of the machine")
+    return table(TITLE, head, rows)
+
+
+def served(servers, load, turn):
+    """Put one service after the other under load.
+
+    Returns for each the processor time and the time that passed, in seconds a row.
+    """
+    costs = []
+    for server in servers:
+        took, passed, used = put_under_load(server, load, f"{load}-{turn}", SECONDS)
+        rows = len(took) * LOADS[load][0]
+        costs.append((used / rows, passed / rows))
+    return costs
+
+
+def service_table(python, loads, turns):
+    """Return the table of what a row costs the services of both versions.
+
+    That is the processor time of the service, and the time that passes, in which the clients work
+    too.
+    """
+    rows = []
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        servers = [
+            stack.enter_context(closing(Server(f"{folder}/{name}.db", each)))
+            for name, each in (("here", sys.executable), ("there", python))
+        ]
+        for load in loads:
+            served(servers, load, "before the first turn")  # so that both are warm
+            costs = np.array([served(servers, load, turn) for turn in range(turns)])
+            ratio, interval, here, there = compared(costs[:, :, 0])
+            slower, its_interval, passed, passed_there = compared(costs[:, :, 1])
+            rows.append((
+                load, ratio, interval, f"{1e6 * here:.1f}", f"{1e6 * there:.1f}",
+                slower, its_interval, f"{1 / passed:,.0f}", f"{1 / passed_there:,.0f}", busy(),
+            ))  # fmt: skip
+            print(rows[-1], file=sys.stderr, flush=True)
+    head = (
+        "load", "ratio of processor time", "95 %", "µs a row here", "there",
+        "ratio of time", "95 %", "rows a second here", "there", "load of the machine",
+    )  # fmt: skip
+    return table(SERVED, head, rows)
 
 
 def main(arguments):
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks before", description=__doc__)
     parser.add_argument("--python", required=True, help="a Python with the other version")
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--errors", action="store_true", help="compare errors, not speed")
     parser.add_argument(
-        "--only", choices=[*CASES, *ERRORS], action="append", help="some of the cases"
+        "--only", choices=[*CASES, *LOADS, *ERRORS], action="append", help="some of the cases"
     )
     chosen = parser.parse_args(arguments)
     if chosen.errors:
@@ -290,23 +361,31 @@ def main(arguments):
             text = error_table(chosen.python, case)
             print(text, flush=True)
             page += f"\n{text}"
-        Path(__file__).with_suffix(".md").write_text(page)
+        Path(__file__).with_name("before_errors.md").write_text(page)
         return
-    rows = []
-    for case in chosen.only or CASES:
-        ratio, low, high, here, before = compared(chosen.python, case, chosen.turns)
-        rows.append(
-            (case, f"{ratio:.3f}", f"{low:.3f} to {high:.3f}", f"{here:.3f}", f"{before:.3f}")
+    texts = []
+    for measured, cases in ((speed_table, CASES), (service_table, LOADS)):
+        wanted = [each for each in cases if each in (chosen.only or cases)]
+        if wanted:
+            texts.append(measured(chosen.python, wanted, chosen.turns))
+            print(texts[-1], flush=True)
+    if chosen.only is None:
+        measured_on = (
+            f"Measured on {describe()}, {chosen.turns} turns of each version. "
+            f'"There" is calibrant {version_of(chosen.python)}.'
         )
-        print(rows[-1], file=sys.stderr, flush=True)
-    print(f"Measured on {describe()}, {chosen.turns} turns.\n")
-    head = ("case", "ratio", "95 %", "seconds here", "seconds there")
-    print(table(TITLE, head, rows))
+        page = f"# {TITLE}\n\n{measured_on}\n\n" + "\n".join(texts)
+        Path(__file__).with_suffix(".md").write_text(page)
 
 
 if __name__ == "__main__":
-    asked = sys.argv[1]
-    if asked in CASES:
-        print(json.dumps(CASES[asked]()))
-    else:
-        print(json.dumps({name: means(runs) for name, runs in ERRORS[asked]()}))
+    print(
+        json.dumps(
+            [
+                CASES[case]()
+                if case in CASES
+                else {name: means(runs) for name, runs in ERRORS[case]()}
+                for case in sys.argv[1:]
+            ]
+        )
+    )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.service import Server, connect, post
+from benchmarks.load import Server, connect, post
 from benchmarks.tables import table
 
 TITLE = "Endurance of the service"

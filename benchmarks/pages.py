@@ -15,7 +15,7 @@ import httpx
 import numpy as np
 from playwright.sync_api import sync_playwright
 
-from benchmarks.service import Server
+from benchmarks.load import Server
 from benchmarks.tables import table
 from report.browser import program
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from benchmarks.service import Server
+from benchmarks.load import Server
 from calibrant.service import Client, demo
 from report.browser import program
 

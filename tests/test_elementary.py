@@ -43,6 +43,17 @@ def test_error_in_units_of_the_last_place(name):
         assert units(own(float(x)), decimal(exact, float(x))) <= allowed, x
 
 
+@pytest.mark.parametrize("size", [1, 3, 14, 16])
+@pytest.mark.parametrize("odd", [None, 708.5, -745.5, math.inf, -math.inf, 0.0])
+def test_many_exps_are_the_same_bits_as_one(size, odd):
+    random = np.random.default_rng(size)
+    for _ in range(200):
+        xs = [float(x) for x in random.normal(0.0, random.choice([0.01, 5.0, 200.0]), size)]
+        if odd is not None:
+            xs[random.integers(size)] = odd
+        assert elementary.exps(xs) == [elementary.exp(x) for x in xs]
+
+
 def test_powers():
     random = np.random.default_rng(1)
     for x, y in zip(random.uniform(0, 2, 1000), random.uniform(-20, 20, 1000), strict=True):

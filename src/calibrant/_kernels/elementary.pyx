@@ -7,6 +7,16 @@ def exp(double x):
     return functions.exp(x)
 
 
+def exps(list xs not None):
+    """Return exp of up to 16 numbers, computed together."""
+    cdef double[16] x
+    cdef int i
+    for i in range(len(xs)):
+        x[i] = xs[i]
+    functions.exps(x, x, <int>len(xs))
+    return [x[i] for i in range(len(xs))]
+
+
 def exp2(double x):
     return functions.exp2(x)
 

@@ -2,6 +2,7 @@
 
 cdef extern from "functions.h" nogil:
     double exp "calibrant_exp" (double x)
+    void exps "calibrant_exps" (const double *x, double *y, int count)
     double exp2 "calibrant_exp2" (double x)
     double expm1 "calibrant_expm1" (double x)
     double log "calibrant_log" (double x)

@@ -8,7 +8,8 @@ cdef struct Grid:
     Py_ssize_t room
     double lenient        # the owner's: how fast what it makes of a bias grows with the visits
     double purse          # the owner's: what it may still spend
-    Py_ssize_t last       # the owner's: where it looked last, which is a guess
+    Py_ssize_t last       # the owner's: where it looked last, which is a guess,
+    Py_ssize_t played     # and the point that it played last, which is another
     double *theta         # place of a point as an angle, 2 arcsin sqrt(z)
     double *z             # the probability predicted there
     double *v             # z (1 - z), the variance of an outcome
@@ -40,11 +41,14 @@ cdef inline Py_ssize_t grid_find(const Grid *s, double z) noexcept nogil:
     return lo
 
 
+cdef inline bint grid_is_near(const Grid *s, double z, Py_ssize_t guess) noexcept nogil:
+    """Return whether `grid_find` finds the guess or the point after it."""
+    return 0 <= guess < s.count - 2 and s.z[guess] <= z < s.z[guess + 2]
+
+
 cdef inline Py_ssize_t grid_find_near(const Grid *s, double z, Py_ssize_t guess) noexcept nogil:
     """Return what `grid_find` does, at once if that is the guess or the point after it."""
-    if 0 <= guess < s.count - 2 and s.z[guess] <= z < s.z[guess + 2]:
-        return guess + (s.z[guess + 1] <= z)
-    return grid_find(s, z)
+    return guess + (s.z[guess + 1] <= z) if grid_is_near(s, z, guess) else grid_find(s, z)
 
 
 cdef inline int grid_reserve(Grid *s, Py_ssize_t count) noexcept nogil:

@@ -13,7 +13,7 @@ import numpy as np
 
 from calibrant._kernels.events.contexts cimport KEY_BITS
 from calibrant._kernels.events.event_mixture cimport ALONE, EventView, quick_logit
-from calibrant._kernels.events.repair cimport MAPS
+from calibrant._kernels.events.repair cimport MAPS, repair_find
 from calibrant._kernels.rounds.round cimport Round
 from calibrant._kernels.saved import floats
 from calibrant._kernels.events.slots import LEAST
@@ -145,6 +145,7 @@ cdef EventRound made_round(const double[::1] row, Py_ssize_t count, Py_ssize_t c
     r.number = r.batch = r.begun.number
     r.begun.m, r.begun.u, r.begun.z, r.begun.e = row[3], row[4], row[5], row[6]
     r.begun.bet = row[7] > 0.0
+    repair_find(r.begun.m, &r.begun.repaired)
     r.begun.repaired.estimate = row[REPAIRED]
     for k in range(MAPS):
         r.begun.repaired.says[k] = row[REPAIRED + 1 + k]

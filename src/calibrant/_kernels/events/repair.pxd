@@ -13,11 +13,14 @@ cdef struct Repair:
 
 # An estimate, repaired.
 cdef struct Repaired:
+    Py_ssize_t below               # the place below it
+    double part                    # and how far it is on the way to the next
     double[MAPS] says              # what each map makes of it
     double estimate                # what is made of it in the end
 
 
 cdef void repair_start(Repair *r) noexcept nogil
+cdef void repair_find(double m, Repaired *to) noexcept nogil
 cdef void repair_say(const Repair *r, double m, Repaired *to) noexcept nogil
 cdef void repair_learn(
     Repair *r, double m, const Repaired *predicted, double y, double power

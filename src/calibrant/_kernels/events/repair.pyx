@@ -45,23 +45,25 @@ cdef void repair_start(Repair *r) noexcept nogil:
         r.w[1 + k] = (1.0 - OWN) / MAPS
 
 
-cdef inline Py_ssize_t place_of(double m, double *part) noexcept nogil:
-    """Return the place below an estimate, and how far it is on the way to the next."""
+cdef void repair_find(double m, Repaired *to) noexcept nogil:
+    """Find the places that the estimate m lies between."""
     cdef double x = (log(m) - log1p(-m)) / STEP + CELLS // 2
     cdef Py_ssize_t i
     x = 0.0 if x < 0.0 else CELLS - 1.0 if x > CELLS - 1.0 else x
     i = <Py_ssize_t>x
-    i = i if i < CELLS - 2 else CELLS - 2
-    part[0] = x - i
-    return i
+    to.below = i if i < CELLS - 2 else CELLS - 2
+    to.part = x - to.below
 
 
 cdef void repair_say(const Repair *r, double m, Repaired *to) noexcept nogil:
     """Repair the estimate m."""
-    cdef double part, weights = r.w[0], total = r.w[0] * m
-    cdef Py_ssize_t i = place_of(m, &part), k
+    cdef double weights = r.w[0], total = r.w[0] * m
+    cdef const double *mean
+    cdef Py_ssize_t k
+    repair_find(m, to)
     for k in range(MAPS):
-        to.says[k] = r.mean[k * CELLS + i] * (1.0 - part) + r.mean[k * CELLS + i + 1] * part
+        mean = &r.mean[k * CELLS + to.below]
+        to.says[k] = mean[0] * (1.0 - to.part) + mean[1] * to.part
         weights += r.w[1 + k]
         total += r.w[1 + k] * to.says[k]
     to.estimate = total / weights
@@ -84,8 +86,8 @@ cdef void repair_learn(
     Repair *r, double m, const Repaired *predicted, double y, double power
 ) noexcept nogil:
     """Learn what was observed after the estimate m, of which `predicted` was made."""
-    cdef double part, weights
-    cdef Py_ssize_t i = place_of(m, &part), k
+    cdef double weights
+    cdef Py_ssize_t k
     r.w[0] *= likelihood(m, y, power)
     weights = r.w[0]
     for k in range(MAPS):
@@ -93,8 +95,8 @@ cdef void repair_learn(
         weights += r.w[1 + k]
     for k in range(1 + MAPS):
         r.w[k] = (1.0 - SHARE) * r.w[k] / weights + SHARE * RETURNS[k]
-    follow(r, i, 1.0 - part, y)
-    follow(r, i + 1, part, y)
+    follow(r, predicted.below, 1.0 - predicted.part, y)
+    follow(r, predicted.below + 1, predicted.part, y)
 
 
 cdef dict repair_save(const Repair *r):

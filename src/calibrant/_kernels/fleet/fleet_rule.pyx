@@ -311,7 +311,8 @@ cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const View
                     double m, double y, double weight, double late) noexcept nogil:
     """Weigh the experts by what they `predicted`, m together, then let each learn from `now`."""
     pool.lag = lag_after(pool.lag, late)
-    key_step(pool, key, own, now, predicted, m, y, weight, slowness(pool.lag, LAG), SHARE)
+    cdef double slow = slowness(pool.lag, LAG) if pool.lag > 0.0 else 1.0
+    key_step(pool, key, own, now, predicted, m, y, weight, slow, SHARE)
 
 
 cdef void key_learn_batch(
@@ -340,7 +341,8 @@ cdef inline void key_step(
     if source != predicted.bucket:
         memcpy(w, &pool.w[source * EXPERTS], EXPERTS * sizeof(float))
     pool.used[predicted.bucket] = 1.0
-    slow /= weight
+    if weight != 1.0:
+        slow /= weight
     l = likelihoods(predicted, y, slow, room)
     weigh(w, l, share, pool.prior)
     if own != NULL:

@@ -14,7 +14,7 @@ cdef struct Place:
 cdef int safe_start(Grid *s, double lenient=*) noexcept nogil
 cdef void safe_weigh(Grid *s, Py_ssize_t i) noexcept nogil
 cdef Place safe_place(Grid *s, double m) noexcept nogil
-cdef Place safe_place_in(const Grid *s, double m, Py_ssize_t gap) noexcept nogil
+cdef Place safe_place_in(Grid *s, double m, Py_ssize_t gap) noexcept nogil
 cdef int safe_learn(
     Grid *s, double m, double z, double y, bint bet, double lag
 ) noexcept nogil

@@ -62,6 +62,7 @@ from calibrant._kernels.grid cimport (
     grid_find,
     grid_find_near,
     grid_free,
+    grid_is_near,
     grid_load,
     grid_reserve,
     grid_save,
@@ -156,13 +157,19 @@ cdef inline Py_ssize_t nearest(
 
     Of neighbours that lean apart, return -1 minus the left one.
     """
-    cdef Py_ssize_t last = s.count - 1, i = gap, j = i + 1
-    cdef int left = leaning(s, i, tight), right = leaning(s, j, tight)
+    cdef int left = leaning(s, gap, tight), right = leaning(s, gap + 1, tight)
     if left == 0 and right == 0:
-        return i + (charge(s, i, m) > charge(s, j, m))  # no branch: a processor could not guess it
+        # No branch: a processor could not guess it.
+        return gap + (charge(s, gap, m) > charge(s, gap + 1, m))
     if left < 0 and right > 0:
-        return -1 - i
-    # Search outwards, the nearer side first, until the place that always exists.
+        return -1 - gap
+    return outwards(s, m, gap, tight)
+
+
+cdef Py_ssize_t outwards(const Grid *s, double m, Py_ssize_t gap, bint tight) noexcept nogil:
+    """Search outwards, the nearer side first, until the place that always exists."""
+    cdef Py_ssize_t last = s.count - 1, i = gap, j = i + 1
+    cdef int left, right
     while True:
         if i > 0 and (j == last or m - s.z[i] <= s.z[j] - m):
             left = leaning(s, i, tight)
@@ -197,7 +204,7 @@ cdef Place safe_place(Grid *s, double m) noexcept nogil:
     return safe_place_in(s, m, s.last)
 
 
-cdef Place safe_place_in(const Grid *s, double m, Py_ssize_t gap) noexcept nogil:
+cdef Place safe_place_in(Grid *s, double m, Py_ssize_t gap) noexcept nogil:
     """Choose where to play for a mean m in a gap."""
     cdef Py_ssize_t k = nearest(s, m, gap, False)
     cdef bint bet = False
@@ -206,6 +213,7 @@ cdef Place safe_place_in(const Grid *s, double m, Py_ssize_t gap) noexcept nogil
         bet = k >= 0 and rise(s, k, 0.0 if s.S[k] > 0.0 else 1.0) <= s.purse
         if not bet:
             k = nearest(s, m, gap, True)
+    s.played = -1 - k if k < 0 else k
     if k < 0:
         return mixed(s, -1 - k)
     return Place(s.z[k], s.z[k], 1.0, k != gap and k != gap + 1, bet)
@@ -249,14 +257,17 @@ cdef int safe_learn_near(
     Grid *s, double m, double z, double y, bint bet, double lag, Py_ssize_t gap
 ) noexcept nogil:
     """Do what `safe_learn` does, sooner if `gap` is the one that holds m."""
-    # Most points that are predicted are an end of the gap.
-    cdef Py_ssize_t k = grid_find_near(s, z, gap), at = grid_find_near(s, m, k - 1)
-    cdef double D = (s.n[k] + 1.0) * s.v[k] + FRESH, prompt = 1.0 / slowness(lag, LAG)
+    # Mostly the point is the one played last, or an end of the gap.
+    cdef Py_ssize_t at = grid_find_near(s, m, gap)
+    cdef Py_ssize_t k = grid_find_near(s, z, s.played if grid_is_near(s, z, s.played) else at)
+    cdef double D = (s.n[k] + 1.0) * s.v[k] + FRESH, prompt = 1.0
     # Unless it was a bet, a biased point was played with the neighbour that it leans towards. What it
     # was when it was played, a late outcome does not tell.
     cdef bint is_mixed = s.o[k] > 0.0 if lag > LATE else not bet and s.e[k] > 0.0
     if grid_reserve(s, s.count + 2) < 0:
         return -1
+    if lag > 0.0:
+        prompt = 1.0 / slowness(lag, LAG)
     if not is_mixed:
         s.purse += INCOME * s.v[k] / D
     if bet:

@@ -8,10 +8,11 @@ cdef enum:
     PLATTS = 6
     OFFSETS = 5
     BETAS = 3
+    CURVES = PLATTS + OFFSETS + BETAS
     GRIDS = 3
     MEMORIES = 3
     ALL_BINS = 140                  # of all grids: 10 + 30 + 100
-    EXPERTS = 1 + PLATTS + OFFSETS + BETAS + GRIDS * MEMORIES
+    EXPERTS = 1 + CURVES + GRIDS * MEMORIES
     KEPT = 4 + GRIDS                # experts that forget nothing
     PRIOR = 2                       # visits that the score itself counts for in a bin
     FLAT = 10                       # the least curvature that a Newton step sees, over `least`

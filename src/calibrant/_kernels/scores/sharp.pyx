@@ -45,7 +45,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from calibrant._kernels.functions cimport exp, log, log1p, pow
+from calibrant._kernels.functions cimport exps, log, log1p, pow
 from calibrant._kernels.scores.mixing cimport (
     LAG, Evidence, curvature, evidence_add, evidence_weigh, lag_after, returned, slowness, weigh,
     within,
@@ -127,11 +127,6 @@ cdef double sharp_returned(double m) noexcept nogil:
     return returned(SHARE, m)
 
 
-cdef inline double sigmoid(double x) noexcept nogil:
-    # exp of a huge number is infinite, and 1 / infinity is the right answer.
-    return 1.0 / (1.0 + exp(-x))
-
-
 cdef inline double pivot(double d) noexcept nogil:
     """Return a pivot of a matrix that is at least I, which rounding may not push below 1."""
     return d if d > 1.0 else 1.0
@@ -157,25 +152,25 @@ cdef void sharp_view(
     const SharpState *state, double s, double least, View *view
 ) noexcept nogil:
     """Ask every expert about the score s, inside [least, 1 - least]."""
-    cdef Py_ssize_t i, j, k, before = 0, at = 1
+    cdef Py_ssize_t i, j, k, before = 0, at = 1 + CURVES
     cdef double u = log(s), v = -log1p(-s), m = 0.0, lasting = 0.0, total = 0.0, base
+    cdef double[CURVES] x
+    cdef double *platt = x
+    cdef double *offset = platt + PLATTS
+    cdef double *beta = offset + OFFSETS
     view.s, view.u, view.v, view.least = s, u, v, least
     view.p[0] = s
     for i in range(PLATTS):
-        view.p[at] = within(
-            sigmoid(state.platt[2 * i] * (u + v) + state.platt[2 * i + 1]), least
-        )
-        at += 1
+        platt[i] = -(state.platt[2 * i] * (u + v) + state.platt[2 * i + 1])
     for i in range(OFFSETS):
         base = u + v if i == 0 else state.platt[0] * (u + v) + state.platt[1]
-        view.p[at] = within(sigmoid(base + state.offset[i]), least)
-        at += 1
+        offset[i] = -(base + state.offset[i])
     for i in range(BETAS):
-        view.p[at] = within(
-            sigmoid(state.beta[3 * i] * u + state.beta[3 * i + 1] * v + state.beta[3 * i + 2]),
-            least,
-        )
-        at += 1
+        beta[i] = -(state.beta[3 * i] * u + state.beta[3 * i + 1] * v + state.beta[3 * i + 2])
+    exps(x, x, CURVES)
+    for i in range(CURVES):
+        # exp of a huge number is infinite, and 1 / infinity is the right answer.
+        view.p[1 + i] = within(1.0 / (1.0 + x[i]), least)
     for i in range(GRIDS):
         view.bin[i] = before + bin_of(s, BINS[i])
         for j in range(MEMORIES):

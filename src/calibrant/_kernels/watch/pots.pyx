@@ -16,8 +16,8 @@ high, which loses much by an event and gains little by none, would stake too lit
 A stake is kept as one byte: it is rounded down to a power of 2^(1/4).
 """
 
-from libc.math cimport frexp
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint64_t
+from libc.string cimport memcpy
 
 from calibrant._kernels.watch.evidence cimport STEPS, TILTS
 
@@ -27,7 +27,7 @@ cdef enum:
 cdef double FORGET = 0.125
 cdef double[4] ROOTS             # powers of 2^(1/4), from 1/2 on
 ROOTS[:] = [2.0**-1.0, 2.0**-0.75, 2.0**-0.5, 2.0**-0.25]
-# Stakes by code, in units of the scale: the largest is 2^8, which frexp has as 0.5 * 2^9.
+# Stakes by code, in units of the scale: the largest is 2^8, as a part and an exponent 0.5 * 2^9.
 cdef int TOP = 9
 cdef double[256] UNITS
 UNITS[:] = [0.0] + [
@@ -42,11 +42,15 @@ LEVERAGES[:] = [0.75, 1.5, 3.0, 6.0]
 
 cdef uint8_t code_of(double stake, double scale) noexcept nogil:
     """Return the code of the largest stake that is not above this one."""
-    cdef int exponent, quarter = 0
-    cdef double part = frexp(stake / scale, &exponent)
-    cdef int code
-    while quarter < 3 and part >= ROOTS[quarter + 1]:
-        quarter += 1
+    cdef double part = stake / scale
+    cdef uint64_t bits
+    cdef int exponent, quarter, code
+    # As frexp has them, without a call: the part between 1/2 and 1 and the exponent, by their bits.
+    memcpy(&bits, &part, sizeof(double))
+    exponent = <int>(bits >> 52) - 1022
+    bits = bits & <uint64_t>0xFFFFFFFFFFFFF | <uint64_t>1022 << 52
+    memcpy(&part, &bits, sizeof(double))
+    quarter = (part >= ROOTS[1]) + (part >= ROOTS[2]) + (part >= ROOTS[3])
     code = CODES + 4 * (exponent - TOP) + quarter
     if stake <= 0.0 or code < 1:
         return NO_STAKE

@@ -242,21 +242,21 @@ class Engine:
     def _steps(self, rows: Settled, times: Floats) -> Timed:
         """Return predictions and outcomes since the last time, in the order in which they came."""
         rounds: list[Round] = []
-        parts: list[tuple[float, float]] = []
-        settled = list(zip(rows.rounds, rows.outcome.tolist(), times.tolist(), strict=True))
-        seen = 0
-        for before, opened in [*self._opened, (len(settled), [])]:
-            for each, outcome, time in settled[seen:before]:
-                rounds.append(each)
-                parts.append((outcome, time))
-            for each in opened:
-                rounds.append(each)
-                parts.append((math.nan, each.at))
+        came: list[float] = []
+        at: list[float] = []
+        outcomes, whens, seen = rows.outcome.tolist(), times.tolist(), 0
+        for before, opened in [*self._opened, (len(outcomes), [])]:
+            if before > seen:
+                rounds += rows.rounds[seen:before]
+                came += outcomes[seen:before]
+                at += whens[seen:before]
+            rounds += opened
+            came += [math.nan] * len(opened)
+            at += [each.at for each in opened]
             seen = before
         self._opened = []
-        outcomes, at = np.array(parts, dtype=np.float64).reshape(-1, 2).T
-        steps = Steps(self.book.rule, rounds, np.ascontiguousarray(outcomes))
-        return Timed(steps, at, steps.by if self.tallies.groups else None)
+        steps = Steps(self.book.rule, rounds, np.array(came))
+        return Timed(steps, np.array(at), steps.by if self.tallies.groups else None)
 
     # -- saving ---------------------------------------------------------------------------------
 
