@@ -33,6 +33,34 @@ class Dispersion:
         self.prior *= 0.95
 
 
+class Surprises:
+    """How probably surprises last, of two kinds: shifts and changes of shape."""
+
+    home, rarely = np.array([0.15, 0.8]), 0.03
+
+    def __init__(self):
+        self.lasting = self.home  # as a rule
+        self.waiting = None  # (probability, kinds, predictions made, weights if it lasts, if not)
+
+    def last(self):
+        """How probably one of each kind lasts: as the rule says, but for exceptions."""
+        return self.lasting * (1 - self.rarely) + (1 - self.lasting) * self.rarely
+
+    def judge(self, likelihoods, number):
+        """Learn from a batch whether the surprise before it lasted, if that was known then."""
+        if self.waiting is None or self.waiting[2] > number:
+            return
+        chance, kinds, _, *weights = self.waiting
+        lasted, passed = (float(each @ likelihoods) for each in weights)
+        as_a_rule = (1 - self.rarely) * lasted + self.rarely * passed
+        if_not = self.rarely * lasted + (1 - self.rarely) * passed
+        after = self.lasting * as_a_rule
+        after = after / (after + (1 - self.lasting) * if_not)
+        after = 0.95 * after + 0.05 * self.home
+        self.lasting = self.lasting + chance * kinds * (after - self.lasting)
+        self.waiting = None
+
+
 class Levels:
     """Autoregressions of the levels of batches, by ridge regression on all pairs so far."""
 
@@ -147,6 +175,14 @@ def fit_charges(twin, scores):
     return charges
 
 
+def kinds_of(home, fits, power):
+    """How probably a surprise is a shift of all log odds, and a change of shape."""
+    fitted = np.exp((fits.min() - fits) * power)
+    shift = np.average(fitted[8:12], weights=home[8:12])
+    shape = 0.1 * np.average(fitted, weights=home)
+    return np.array([0.9 * shift, shape]) / (0.9 * shift + shape)
+
+
 def learn_batch(twin, rows, is_revised=False):
     """Let a twin learn rows of (predicted, point, outcome) that waited together; no point, no grid.
 
@@ -162,11 +198,12 @@ def learn_batch(twin, rows, is_revised=False):
     each = np.array([predicted.each for predicted, *_ in rows])
     recalled = np.array([predicted.recalled for predicted, *_ in rows])
     means, before = recalled[:, 0], twin.dispersion.of(n) if twin.learned else 1.0
+    is_first = twin.learned == 0
     known = twin.dispersion.batches + twin.dispersion.prior
     surprise = (outcomes - means).sum() ** 2 / (means * (1 - means)).sum() / before
     surprise = (known + 1) * math.log1p(surprise / known)
     odds = 0.05 * math.exp(min(50, (surprise - 6) / 2)) if surprise > 6 else 0.0
-    change = 0.0 if is_revised else odds / (1 + odds) if twin.learned else 1.0
+    change = 0.0 if is_revised else 1.0 if is_first else odds / (1 + odds)
     if twin.learned >= n:
         twin.dispersion.count(each, outcomes)
     power = 1 / twin.dispersion.of(n)
@@ -176,6 +213,8 @@ def learn_batch(twin, rows, is_revised=False):
     # `least` is that before the batch.
     least = min(max(1 / (twin.learned - n + 2), 1e-9), 1e-4)
     missed = losses(each, outcomes, heavy)
+    earliest = min(predicted.number for predicted, *_ in rows)
+    twin.surprises.judge(np.exp((missed.min() - missed) * power), earliest)
     weights = weighed(twin.weights, missed, power)
     likelihood = twin.weights @ np.exp((missed.min() - missed) * power)
     home = home_of(twin.priors, n)
@@ -184,13 +223,23 @@ def learn_batch(twin, rows, is_revised=False):
         fits = losses(now, outcomes, heavy) + fit_charges(twin, scores)
         fit_power = 1 / (4 * before)
         fitted = home @ np.exp((fits.min() - fits) * fit_power)
-        weights = weights + change * (weighed(home, fits, fit_power) - weights)
+        if_lasts, lasts = weighed(home, fits, fit_power), 1.0
+        if_passes = twin.weights * np.array([(1 - expert.forget) ** n for expert in twin.experts])
+        if_passes = if_passes / if_passes.sum()
+        if not is_first:
+            kinds = kinds_of(home, fits, fit_power)
+            lasts = float(kinds @ twin.surprises.last())
+            if twin.surprises.waiting is None:
+                twin.surprises.waiting = change, kinds, twin.predictions, if_lasts, if_passes
+        followed = lasts * if_lasts + (1 - lasts) * if_passes
+        weights = weights + change * (followed - weights)
     shares = np.minimum(1, means * (1 - means) / 0.01)
     keep = max(0.99, np.prod(1 - 5e-5 * shares))
     twin.weights = keep * weights + (1 - keep) * home
     # Those that forecast levels, by what was known when the batch was predicted.
     levels, level = twin.levels, twin.experts[11].c
-    terms, known = levels.terms(min(predicted.number for predicted, *_ in rows))
+    terms, known = levels.terms(earliest)
+    levels_before = levels.weights
     if known:
         predicted = levels.say(each[:, 1], levels.forecasts(terms), least)
         likelihoods = np.exp((missed.min() - losses(predicted, outcomes, heavy)) * power)
@@ -206,8 +255,12 @@ def learn_batch(twin, rows, is_revised=False):
             (fits.min() - losses(levels.say(now[:, 1], following, least), outcomes, heavy))
             * fit_power
         )
-        weights = levels.home * np.array([fitted, *likelihoods])
-        levels.weights = levels.weights + change * (weights / weights.sum() - levels.weights)
+        if_lasts = levels.home * np.array([fitted, *likelihoods])
+        if_lasts = if_lasts / if_lasts.sum()
+        if_passes = levels_before * np.array([1.0, *(order == 0 for order in levels.orders)])
+        if_passes = if_passes / if_passes.sum()
+        followed = lasts * if_lasts + (1 - lasts) * if_passes
+        levels.weights = levels.weights + change * (followed - levels.weights)
     levels.weights = keep * levels.weights + (1 - keep) * levels.home
     # Those that look at the past: weighed alike, and nothing to learn.
     doubt = 0.75 ** (sum(predicted.moved for predicted, *_ in rows) * power)

@@ -64,6 +64,7 @@ def test_large_batches_agree_with_their_twin(number, cut):
     np.testing.assert_allclose(state["recent_w"], twin.recent.weights, rtol=0, atol=1e-9)
     np.testing.assert_allclose(state["level_w"], twin.levels.weights, rtol=0, atol=1e-9)
     np.testing.assert_allclose(state["spread"], twin.dispersion.spread, rtol=1e-9)
+    np.testing.assert_allclose(state["lasting"], twin.surprises.lasting, rtol=0, atol=1e-9)
     np.testing.assert_allclose(state["S"], [point.bias for point in twin.safe.points], atol=1e-9)
 
 
