@@ -36,21 +36,19 @@ class Dispersion:
 class Surprises:
     """How probably surprises last, of two kinds: shifts and changes of shape."""
 
-    home, rarely = np.array([0.15, 0.8]), 0.03
+    home, rarely = np.array([0.2, 0.8]), 0.03
 
     def __init__(self):
         self.lasting = self.home  # as a rule
-        self.waiting = None  # (probability, kinds, predictions made, weights if it lasts, if not)
+        self.waiting = None  # (probability, kinds, weights if it lasts, and if it passes)
 
     def last(self):
         """How probably one of each kind lasts: as the rule says, but for exceptions."""
         return self.lasting * (1 - self.rarely) + (1 - self.lasting) * self.rarely
 
-    def judge(self, likelihoods, number):
-        """Learn from a batch whether the surprise before it lasted, if that was known then."""
-        if self.waiting is None or self.waiting[2] > number:
-            return
-        chance, kinds, _, *weights = self.waiting
+    def judge(self, likelihoods):
+        """Learn whether the last surprise lasted from how likely experts make the next batch."""
+        chance, kinds, *weights = self.waiting
         lasted, passed = (float(each @ likelihoods) for each in weights)
         as_a_rule = (1 - self.rarely) * lasted + self.rarely * passed
         if_not = self.rarely * lasted + (1 - self.rarely) * passed
@@ -207,14 +205,15 @@ def learn_batch(twin, rows, is_revised=False):
     if twin.learned >= n:
         twin.dispersion.count(each, outcomes)
     power = 1 / twin.dispersion.of(n)
+    if twin.surprises.waiting:
+        now = losses(np.array([twin.ask(s, twin.least)[0] for s in scores]), outcomes, heavy)
+        twin.surprises.judge(np.exp((now.min() - now) * power))
     fit_experts(twin, scores, outcomes, heavy, twin.least)
     twin.learned, twin.ones = twin.learned + n, twin.ones + (heavy * outcomes).sum()
     twin.visits += heavy.sum()
     # `least` is that before the batch.
     least = min(max(1 / (twin.learned - n + 2), 1e-9), 1e-4)
     missed = losses(each, outcomes, heavy)
-    earliest = min(predicted.number for predicted, *_ in rows)
-    twin.surprises.judge(np.exp((missed.min() - missed) * power), earliest)
     weights = weighed(twin.weights, missed, power)
     likelihood = twin.weights @ np.exp((missed.min() - missed) * power)
     home = home_of(twin.priors, n)
@@ -229,8 +228,7 @@ def learn_batch(twin, rows, is_revised=False):
         if not is_first:
             kinds = kinds_of(home, fits, fit_power)
             lasts = float(kinds @ twin.surprises.last())
-            if twin.surprises.waiting is None:
-                twin.surprises.waiting = change, kinds, twin.predictions, if_lasts, if_passes
+            twin.surprises.waiting = change, kinds, if_lasts, if_passes
         followed = lasts * if_lasts + (1 - lasts) * if_passes
         weights = weights + change * (followed - weights)
     shares = np.minimum(1, means * (1 - means) / 0.01)
@@ -238,7 +236,7 @@ def learn_batch(twin, rows, is_revised=False):
     twin.weights = keep * weights + (1 - keep) * home
     # Those that forecast levels, by what was known when the batch was predicted.
     levels, level = twin.levels, twin.experts[11].c
-    terms, known = levels.terms(earliest)
+    terms, known = levels.terms(min(predicted.number for predicted, *_ in rows))
     levels_before = levels.weights
     if known:
         predicted = levels.say(each[:, 1], levels.forecasts(terms), least)

@@ -26,7 +26,7 @@ weights would return to their prior as often. So a batch of n outcomes is learne
    - If it passes, weights are those before the batch, times as much as each expert remembers of what
      was before it, (1 - f)^n.
    Both are mixed by the probability that it lasts, which is learned (`surprise_judge`): the next
-   batch that was predicted after it tells by its likelihoods which weights were right. In some
+   batch tells by the likelihoods of what experts say now, before they fit it, which weights were right. In some
    worlds surprises last as a rule, in others they pass, with exceptions of RARELY; a batch returns FORGET
    of what is believed about that to LASTING. It is learned for two kinds of surprise: common shocks,
    which shift the log odds of all rows alike, and changes of shape. How much better than the best
@@ -79,7 +79,6 @@ SURPRISE_PARTS = {
     "lasting": SURPRISES,
     "surprise": 1,
     "surprise_shape": 1,
-    "surprise_since": 1,
     "surprise_lasts": EXPERTS,
     "surprise_passes": EXPERTS,
 }
@@ -102,7 +101,7 @@ cdef double PRECISION = 10.0        # of the prior of slope and offset of a whol
 cdef double FARTHEST = 700.0        # no log odds count as farther from 0: e^700 is finite
 
 cdef double[SURPRISES] LASTING       # the prior that surprises of each kind last as a rule
-LASTING[:] = (0.15, 0.8)
+LASTING[:] = (0.2, 0.8)
 cdef double[EXPERTS] FORGETS         # how fast each expert forgets
 FORGETS[:] = (
     [0.0]
@@ -135,10 +134,8 @@ cdef double dispersion(const BatchState *state, double size) noexcept nogil:
     return 1.0 + (size - 1.0) * max(0.0, (M_PI / 2.0 * mean * mean - 1.0) / max(usual - 1.0, 1.0))
 
 
-cdef void misses_start(Misses *misses, int64_t earliest, int64_t now) noexcept nogil:
-    """Begin a batch, the earliest of whose predictions has this number; so many were made by now."""
+cdef void misses_start(Misses *misses) noexcept nogil:
     cdef Py_ssize_t i
-    misses.earliest, misses.now = earliest, now
     misses.missed = misses.noise = 0.0
     for i in range(EXPERTS):
         misses.residual[i] = misses.variance[i] = 0.0
@@ -204,7 +201,7 @@ cdef double surprise_lasts(const SurpriseState *state, double shape) noexcept no
 
 
 cdef void surprise_judge(SurpriseState *state, const double *losses, double power) noexcept nogil:
-    """Learn from the losses in a batch that was predicted after a surprise whether that lasted."""
+    """Learn from the losses in the next batch after a surprise whether that lasted."""
     cdef double least = losses[0], likelihood, if_lasts = 0.0, if_passes = 0.0, rule, chance, part
     cdef Py_ssize_t i
     for i in range(EXPERTS):
@@ -243,13 +240,11 @@ cdef double shape_of(
     return odds / (1.0 + odds)
 
 
-def check_surprises(parts, double rounds):
+def check_surprises(parts):
     """Refuse saved surprises that no batches can have left; arrays by name."""
     for name in ("lasting", "surprise", "surprise_shape"):
         if (parts[name] < 0.0).any() or (parts[name] > 1.0).any():
             raise ValueError(f"saved {name} must be in [0, 1]")
-    if not 0.0 <= parts["surprise_since"][0] <= rounds:
-        raise ValueError(f"saved surprise_since must be in [0, {rounds:.0f}]")
     for name in ("surprise_lasts", "surprise_passes"):
         weights = parts[name]
         is_none = parts["surprise"][0] == 0.0 and (weights == 0.0).all()
@@ -508,27 +503,37 @@ cdef double said(
     return within(mean, least)
 
 
-cdef void fit_losses(SharpState *state, const Rows *rows, double *losses) noexcept nogil:
-    """Compute how badly each expert fits a batch now, its parameters charged."""
-    cdef Py_ssize_t n = rows.count, i, j, k, before = 0
+cdef void losses_now(
+    const SharpState *state, const Rows *rows, double *losses, double *visits
+) noexcept nogil:
+    """Compute the losses of what each expert says of a batch now, and how many rows are in each bin."""
     cdef double[EXPERTS] p
     cdef double[OFFSETS] odds
     cdef Py_ssize_t[GRIDS] bins
-    cdef double[ALL_BINS] visits
-    cdef double spent
-    cdef Evidence fits
-    evidence_start(&fits, EXPERTS)
-    for k in range(ALL_BINS):
-        visits[k] = 0.0
+    cdef Py_ssize_t i, j
+    cdef Evidence evidence
+    evidence_start(&evidence, EXPERTS)
+    for i in range(ALL_BINS):
+        visits[i] = 0.0
     offset_odds(state, odds)
-    for j in range(n):
+    for j in range(rows.count):
         said(state, rows, j, odds, p, bins)
-        evidence_add(&fits, p, rows.y[j], rows.w[j], 0.0)
+        evidence_add(&evidence, p, rows.y[j], rows.w[j], 0.0)
         for i in range(GRIDS):
             visits[bins[i]] += 1.0
-    evidence_settle(&fits)
+    evidence_settle(&evidence)
     for i in range(EXPERTS):
-        losses[i] = SIZES[i] - fits.log[i]
+        losses[i] = -evidence.log[i]
+
+
+cdef void fit_losses(const SharpState *state, const Rows *rows, double *losses) noexcept nogil:
+    """Compute how badly each expert fits a batch now, its parameters charged."""
+    cdef double[ALL_BINS] visits
+    cdef double spent
+    cdef Py_ssize_t i, j, k, before = 0
+    losses_now(state, rows, losses, visits)
+    for i in range(EXPERTS):
+        losses[i] += SIZES[i]
     for i in range(GRIDS):
         spent = 0.0
         for k in range(before, before + BINS[i]):
@@ -608,11 +613,9 @@ cdef void batch_weigh(
         if not is_first:
             misses.shape = shape_of(home, fits, misses.fit_power, misses.fitted)
             misses.lasts = surprise_lasts(surprises, misses.shape)
-            if surprises.surprise == 0.0:  # or the one before has not been judged yet
-                surprises.surprise, surprises.shape = misses.change, misses.shape
-                surprises.since = <double>misses.now
-                memcpy(surprises.if_lasts, if_lasts, sizeof(if_lasts))
-                memcpy(surprises.if_passes, if_passes, sizeof(if_passes))
+            surprises.surprise, surprises.shape = misses.change, misses.shape
+            memcpy(surprises.if_lasts, if_lasts, sizeof(if_lasts))
+            memcpy(surprises.if_passes, if_passes, sizeof(if_passes))
         for i in range(EXPERTS):
             mean = misses.lasts * if_lasts[i] + (1.0 - misses.lasts) * if_passes[i]
             state.w[i] += misses.change * (mean - state.w[i])
@@ -630,7 +633,8 @@ cdef void batch_learn(
     notice.
     """
     cdef double size = <double>rows.count, before
-    cdef double[EXPERTS] losses
+    cdef double[EXPERTS] losses, now
+    cdef double[ALL_BINS] visits
     cdef Py_ssize_t i
     before = dispersion(batches, size) if learned > 0 else 1.0
     misses.fit_power = 1.0 / (HALF * before)
@@ -647,8 +651,9 @@ cdef void batch_learn(
         losses[i] = -misses.evidence.log[i]
     misses.dispersed = dispersion(batches, size)
     misses.keep = max(misses.evidence.keep, 1.0 - RETURN)
-    if surprises.surprise > 0.0 and <double>misses.earliest >= surprises.since:
-        surprise_judge(surprises, losses, 1.0 / misses.dispersed)
+    if surprises.surprise > 0.0:
+        losses_now(state, rows, now, visits)
+        surprise_judge(surprises, now, 1.0 / misses.dispersed)
     batch_fit(state, rows)
     batch_weigh(state, surprises, rows, losses, misses, learned == 0)
 
