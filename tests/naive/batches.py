@@ -41,14 +41,19 @@ class Surprises:
     def __init__(self):
         self.lasting = self.home  # as a rule
         self.waiting = None  # (probability, kinds, weights if it lasts, and if it passes)
+        self.since = 0  # predictions made when it came
 
     def last(self):
         """How probably one of each kind lasts: as the rule says, but for exceptions."""
         return self.lasting * (1 - self.rarely) + (1 - self.lasting) * self.rarely
 
     def judge(self, likelihoods):
-        """Learn whether the last surprise lasted from how likely experts make the next batch."""
+        """Learn whether the last surprise lasted from how likely experts make the next batch.
+
+        Returns the probability of that.
+        """
         chance, kinds, *weights = self.waiting
+        expected = float(kinds @ self.last())
         lasted, passed = (float(each @ likelihoods) for each in weights)
         as_a_rule = (1 - self.rarely) * lasted + self.rarely * passed
         if_not = self.rarely * lasted + (1 - self.rarely) * passed
@@ -57,6 +62,7 @@ class Surprises:
         after = 0.95 * after + 0.05 * self.home
         self.lasting = self.lasting + chance * kinds * (after - self.lasting)
         self.waiting = None
+        return expected * lasted / (expected * lasted + (1 - expected) * passed)
 
 
 class Levels:
@@ -205,9 +211,12 @@ def learn_batch(twin, rows, is_revised=False):
     if twin.learned >= n:
         twin.dispersion.count(each, outcomes)
     power = 1 / twin.dispersion.of(n)
+    same = None
     if twin.surprises.waiting:
         now = losses(np.array([twin.ask(s, twin.least)[0] for s in scores]), outcomes, heavy)
-        twin.surprises.judge(np.exp((now.min() - now) * power))
+        lasted = twin.surprises.judge(np.exp((now.min() - now) * power))
+        if min(predicted.number for predicted, *_ in rows) < twin.surprises.since:
+            same = lasted  # that surprise was not known, and this is the same
     fit_experts(twin, scores, outcomes, heavy, twin.least)
     twin.learned, twin.ones = twin.learned + n, twin.ones + (heavy * outcomes).sum()
     twin.visits += heavy.sum()
@@ -227,8 +236,9 @@ def learn_batch(twin, rows, is_revised=False):
         if_passes = if_passes / if_passes.sum()
         if not is_first:
             kinds = kinds_of(home, fits, fit_power)
-            lasts = float(kinds @ twin.surprises.last())
+            lasts = float(kinds @ twin.surprises.last()) if same is None else same
             twin.surprises.waiting = change, kinds, if_lasts, if_passes
+            twin.surprises.since = twin.predictions
         followed = lasts * if_lasts + (1 - lasts) * if_passes
         weights = weights + change * (followed - weights)
     shares = np.minimum(1, means * (1 - means) / 0.01)

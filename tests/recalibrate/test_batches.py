@@ -237,6 +237,7 @@ def test_saved_surprises_that_cannot_be():
         ("lasting", np.full(2, 1.1)),
         ("surprise", np.array([-0.1])),
         ("surprise_shape", np.array([2.0])),
+        ("surprise_since", np.array([801.0])),
         ("surprise_lasts", np.full(24, 0.5)),
         ("surprise_passes", np.zeros(24)),
     ):

@@ -106,7 +106,7 @@ cdef class PartState:
             raise ValueError("saved numbers hold the size of margins, which there are none")
         check_has_purse(arrays, "grid_purse")
         cdef const double[::1] batches = checked_batches(arrays, within_whole)
-        cdef const double[::1] surprises = checked_surprises(arrays)
+        cdef const double[::1] surprises = checked_surprises(arrays, rounds)
         cdef const double[::1] sharp = checked_mixture(arrays, "sharp", within_whole)
         cdef const double[::1] heard = checked_mixture(arrays, "heard", within_whole)
         columns = {name: arrays[f"grid_{name}"] for name in SAFE_PARTS}

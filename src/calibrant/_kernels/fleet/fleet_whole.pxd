@@ -36,7 +36,7 @@ cdef double whole_view(const Whole *whole, double s, View *view) noexcept nogil
 cdef double whole_estimate(Whole *whole, double s, double v, View *view) noexcept nogil
 cdef void whole_passed(Whole *whole) noexcept nogil
 cdef double whole_learn_batch(
-    Whole *whole, const WholeRow *batch, Py_ssize_t size, double *line
+    Whole *whole, const WholeRow *batch, Py_ssize_t size, int64_t earliest, double *line
 ) noexcept nogil
 cdef void whole_learn(Whole *whole, const View *view, const double *predicted, double m, double y,
                       double weight, double late) noexcept nogil

@@ -114,11 +114,11 @@ cdef void whole_learn(Whole *whole, const View *view, const double *predicted, d
 
 
 cdef double whole_learn_batch(
-    Whole *whole, const WholeRow *batch, Py_ssize_t size, double *line
+    Whole *whole, const WholeRow *batch, Py_ssize_t size, int64_t earliest, double *line
 ) noexcept nogil:
     """Learn a batch as `batches.pyx` says, all but the levels; -1 without memory.
 
-    Returns how many of its outcomes count for one. `line` takes the slope and the offset by which
+    The earliest of its predictions has this number. Returns how many of its outcomes count for one. `line` takes the slope and the offset by which
     the logits of the new estimates would fit the batch.
     """
     cdef Misses misses
@@ -128,7 +128,7 @@ cdef double whole_learn_batch(
     if rows_start(&rows, size) < 0:
         return -1.0
     rows.least = sharp_least(whole.learned)
-    misses_start(&misses)
+    misses_start(&misses, earliest, whole.rounds)
     for i in range(size):
         mean = 0.0
         for k in range(EXPERTS):
@@ -161,10 +161,10 @@ def checked_batches(arrays, learned):
     return values
 
 
-def checked_surprises(arrays):
+def checked_surprises(arrays, rounds):
     """Return what a saved whole knows of surprises, or refuse what no batches can have left."""
     values, parts = parts_of(arrays, "surprises", SURPRISE_PARTS)
-    check_surprises(parts)
+    check_surprises(parts, rounds)
     return values
 
 

@@ -23,6 +23,7 @@ cdef struct SurpriseState:
     double[SURPRISES] lasting       # how probably those of each kind do so as a rule
     double surprise                 # of the one that no batch has judged: its probability, or 0
     double shape                    # how probably it was one of shape
+    double since                    # how many predictions had been made when it became known
     double[EXPERTS] if_lasts        # what the weights would be if it lasts
     double[EXPERTS] if_passes       # and if it passes
 
@@ -42,6 +43,8 @@ cdef struct Rows:
 
 # How far what was predicted of a batch was from its outcomes, and what that says of the experts.
 cdef struct Misses:
+    int64_t earliest                # number of the first of its predictions
+    int64_t now                     # predictions made so far
     double[EXPERTS] residual        # of each expert, the sum of y - p
     double[EXPERTS] variance        # and of p (1 - p)
     double missed                   # the same of the mixture's mean
@@ -53,6 +56,7 @@ cdef struct Misses:
     double change                   # the probability that it is a surprise
     double shape                    # if it may be one, how probably one of shape
     double lasts                    # and how probably it lasts
+    double lasted                   # the same of the one before, if that was not known then, or -1
     double fit_power                # to which likelihoods of known outcomes count
     double fitted                   # if there may be a change, the same of how the mixture fits now
 
@@ -64,7 +68,7 @@ cdef void batches_count(
 ) noexcept nogil
 cdef double changed(const BatchState *state, double squares) noexcept nogil
 cdef void surprises_start(SurpriseState *state) noexcept nogil
-cdef void misses_start(Misses *misses) noexcept nogil
+cdef void misses_start(Misses *misses, int64_t earliest, int64_t now) noexcept nogil
 cdef void misses_add(
     Misses *misses, const double *predicted, double mean, double y, double weight
 ) noexcept nogil

@@ -28,7 +28,8 @@ weights would return to their prior as often. So a batch of n outcomes is learne
    Both are mixed by the probability that it lasts, which is learned (`surprise_judge`): the next
    batch tells by the likelihoods of what experts say now, before they fit it, which weights were right. In some
    worlds surprises last as a rule, in others they pass, with exceptions of RARELY; a batch returns FORGET
-   of what is believed about that to LASTING. It is learned for two kinds of surprise: common shocks,
+   of what is believed about that to LASTING. If that batch was predicted before the surprise was
+   known, and is one as well, it is the same one, and as likely to last as has been learned from it. It is learned for two kinds of surprise: common shocks,
    which shift the log odds of all rows alike, and changes of shape. How much better than the best
    shifts all experts together fit the batch tells of which kind it is; SHAPED is the prior.
 5. Weights return to their home as for so many outcomes, but at most by RETURN. The home is the prior
@@ -79,6 +80,7 @@ SURPRISE_PARTS = {
     "lasting": SURPRISES,
     "surprise": 1,
     "surprise_shape": 1,
+    "surprise_since": 1,
     "surprise_lasts": EXPERTS,
     "surprise_passes": EXPERTS,
 }
@@ -134,8 +136,10 @@ cdef double dispersion(const BatchState *state, double size) noexcept nogil:
     return 1.0 + (size - 1.0) * max(0.0, (M_PI / 2.0 * mean * mean - 1.0) / max(usual - 1.0, 1.0))
 
 
-cdef void misses_start(Misses *misses) noexcept nogil:
+cdef void misses_start(Misses *misses, int64_t earliest, int64_t now) noexcept nogil:
+    """Begin a batch, the earliest of whose predictions has this number; so many were made by now."""
     cdef Py_ssize_t i
+    misses.earliest, misses.now, misses.lasted = earliest, now, -1.0
     misses.missed = misses.noise = 0.0
     for i in range(EXPERTS):
         misses.residual[i] = misses.variance[i] = 0.0
@@ -200,8 +204,14 @@ cdef double surprise_lasts(const SurpriseState *state, double shape) noexcept no
     return (1.0 - shape) * lasts(state.lasting[SHIFT]) + shape * lasts(state.lasting[SHAPE])
 
 
-cdef void surprise_judge(SurpriseState *state, const double *losses, double power) noexcept nogil:
-    """Learn from the losses in the next batch after a surprise whether that lasted."""
+cdef double surprise_judge(
+    SurpriseState *state, const double *losses, double power
+) noexcept nogil:
+    """Learn from the losses in the next batch after a surprise whether that lasted.
+
+    Returns how probably it did.
+    """
+    cdef double lasted = surprise_lasts(state, state.shape)
     cdef double least = losses[0], likelihood, if_lasts = 0.0, if_passes = 0.0, rule, chance, part
     cdef Py_ssize_t i
     for i in range(EXPERTS):
@@ -219,6 +229,8 @@ cdef void surprise_judge(SurpriseState *state, const double *losses, double powe
         rule += FORGET * (LASTING[i] - rule)
         state.lasting[i] += part * (rule - state.lasting[i])
     state.surprise = 0.0
+    chance = lasted * if_lasts + (1.0 - lasted) * if_passes
+    return lasted * if_lasts / chance if chance > 0.0 else lasted
 
 
 cdef double shape_of(
@@ -240,11 +252,13 @@ cdef double shape_of(
     return odds / (1.0 + odds)
 
 
-def check_surprises(parts):
+def check_surprises(parts, double rounds):
     """Refuse saved surprises that no batches can have left; arrays by name."""
     for name in ("lasting", "surprise", "surprise_shape"):
         if (parts[name] < 0.0).any() or (parts[name] > 1.0).any():
             raise ValueError(f"saved {name} must be in [0, 1]")
+    if not 0.0 <= parts["surprise_since"][0] <= rounds:
+        raise ValueError(f"saved surprise_since must be in [0, {rounds:.0f}]")
     for name in ("surprise_lasts", "surprise_passes"):
         weights = parts[name]
         is_none = parts["surprise"][0] == 0.0 and (weights == 0.0).all()
@@ -613,7 +627,10 @@ cdef void batch_weigh(
         if not is_first:
             misses.shape = shape_of(home, fits, misses.fit_power, misses.fitted)
             misses.lasts = surprise_lasts(surprises, misses.shape)
+            if misses.lasted >= 0.0:
+                misses.lasts = misses.lasted
             surprises.surprise, surprises.shape = misses.change, misses.shape
+            surprises.since = <double>misses.now
             memcpy(surprises.if_lasts, if_lasts, sizeof(if_lasts))
             memcpy(surprises.if_passes, if_passes, sizeof(if_passes))
         for i in range(EXPERTS):
@@ -632,7 +649,7 @@ cdef void batch_learn(
     Where the scores are another stage's, revised after the batch, a change was for that stage to
     notice.
     """
-    cdef double size = <double>rows.count, before
+    cdef double size = <double>rows.count, before, lasted
     cdef double[EXPERTS] losses, now
     cdef double[ALL_BINS] visits
     cdef Py_ssize_t i
@@ -653,7 +670,9 @@ cdef void batch_learn(
     misses.keep = max(misses.evidence.keep, 1.0 - RETURN)
     if surprises.surprise > 0.0:
         losses_now(state, rows, now, visits)
-        surprise_judge(surprises, now, 1.0 / misses.dispersed)
+        lasted = surprise_judge(surprises, now, 1.0 / misses.dispersed)
+        if <double>misses.earliest < surprises.since:  # it is the same surprise
+            misses.lasted = lasted
     batch_fit(state, rows)
     batch_weigh(state, surprises, rows, losses, misses, learned == 0)
 

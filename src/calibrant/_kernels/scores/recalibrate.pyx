@@ -338,11 +338,11 @@ cdef class RecalibrateKernel(LookingKernel):
         if rows_start(&rows, n) < 0:
             raise MemoryError
         rows.least = sharp_least(self._learned)
-        misses_start(&misses)
         evidence_start(&recalled, 1 + RECENTS)
         evidence_start(&regressed, REGRESSIONS)
         for i in range(n):
             earliest = min(earliest, (<Round>rounds[order[i]]).number)
+        misses_start(&misses, earliest, self._rounds)
         known = levels_known(&self.levels, earliest, terms)
         levels_odds(&self.levels, terms, odds)
         for i in range(n):
@@ -537,7 +537,7 @@ cdef class RecalibrateKernel(LookingKernel):
         check_recent(memory, learned)
         check_batches(seen, learned)
         check_levels(followed, rounds, learned)
-        check_surprises(judged)
+        check_surprises(judged, rounds)
         safe_load(&self.safe, state, learned)
         memcpy(&self.sharp, &sharp[0], sizeof(SharpState))
         memcpy(&self.recent, &recent[0], sizeof(RecentState))
