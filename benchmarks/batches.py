@@ -86,6 +86,23 @@ def shocked(spread, keep=0.0, slope=1.0, shift=0.0):
     return start
 
 
+def surprised(one_in, size, last=np.inf):
+    """A kind that shifts in one month of so many, by about this size, for so many months."""
+
+    def start(random, _months):
+        state = {"offset": 0.0, "end": 0}
+
+        def truth(month, x):
+            if random.random() < 1 / one_in:
+                offset = random.choice([-1, 1]) * size * random.uniform(0.5, 1.5)
+                state.update(offset=offset, end=month + last)
+            return 0.9 * x - 0.2 + (state["offset"] if month < state["end"] else 0.0)
+
+        return truth
+
+    return start
+
+
 def jumping(_random, months):
     return lambda month, x: x if month < months // 2 else 0.6 * x - 0.9
 
@@ -112,6 +129,10 @@ OTHERS = {
     "regions in turn": lambda random, months: (
         lambda month, x: 0.8 * x + (-0.8, -0.3, 0.2, 0.5)[month % 4] - 0.2
     ),
+    "a shock in 8 batches": surprised(8, 2.0, last=1),
+    "a shock in 16 batches": surprised(16, 2.0, last=1),
+    "shocks of 3 batches": surprised(16, 1.5, last=3),
+    "a jump in 16 batches": surprised(16, 1.0),
 }
 
 

@@ -121,6 +121,7 @@ def test_arrays_that_make_no_sense_are_refused():
         ("key_weights", -1), ("key_scaling", np.inf), ("key_used", 2), ("waiting_rounds", 255),
         ("finished_outcomes", 3), ("expired", 255), ("waiting_ids", 0), ("finished_ids", 255),
         ("numbers", np.nan), ("waiting_numbers", -1), ("waiting_batches", 10**9),
+        ("surprises", 2.0),
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=r".+"):
             Fleet.from_shards(settings, {0: arrays | {name: np.full_like(arrays[name], value)}})

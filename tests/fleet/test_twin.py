@@ -100,4 +100,5 @@ def test_batches_agree_with_the_twin(before):
         twin.update_many(outcomes.tolist(), rows)
     arrays = fleet.shard_arrays(0)
     np.testing.assert_allclose(arrays["batches"][:24], twin.whole.dispersion.spread, rtol=1e-6)
+    np.testing.assert_allclose(arrays["surprises"][:2], twin.whole.surprises.lasting, rtol=1e-6)
     Fleet.from_shards({"seed": 6, "kind": "probability"}, {0: arrays})

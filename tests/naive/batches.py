@@ -33,6 +33,38 @@ class Dispersion:
         self.prior *= 0.95
 
 
+class Surprises:
+    """How probably surprises last, of two kinds: shifts and changes of shape."""
+
+    home, rarely = np.array([0.2, 0.8]), 0.03
+
+    def __init__(self):
+        self.lasting = self.home  # as a rule
+        self.waiting = None  # (probability, kinds, weights if it lasts, and if it passes)
+        self.since = 0  # predictions made when it came
+
+    def last(self):
+        """How probably one of each kind lasts: as the rule says, but for exceptions."""
+        return self.lasting * (1 - self.rarely) + (1 - self.lasting) * self.rarely
+
+    def judge(self, likelihoods):
+        """Learn whether the last surprise lasted from how likely experts make the next batch.
+
+        Returns the probability of that.
+        """
+        chance, kinds, *weights = self.waiting
+        expected = float(kinds @ self.last())
+        lasted, passed = (float(each @ likelihoods) for each in weights)
+        as_a_rule = (1 - self.rarely) * lasted + self.rarely * passed
+        if_not = self.rarely * lasted + (1 - self.rarely) * passed
+        after = self.lasting * as_a_rule
+        after = after / (after + (1 - self.lasting) * if_not)
+        after = 0.95 * after + 0.05 * self.home
+        self.lasting = self.lasting + chance * kinds * (after - self.lasting)
+        self.waiting = None
+        return expected * lasted / (expected * lasted + (1 - expected) * passed)
+
+
 class Levels:
     """Autoregressions of the levels of batches, by ridge regression on all pairs so far."""
 
@@ -147,6 +179,14 @@ def fit_charges(twin, scores):
     return charges
 
 
+def kinds_of(home, fits, power):
+    """How probably a surprise is a shift of all log odds, and a change of shape."""
+    fitted = np.exp((fits.min() - fits) * power)
+    shift = np.average(fitted[8:12], weights=home[8:12])
+    shape = 0.1 * np.average(fitted, weights=home)
+    return np.array([0.9 * shift, shape]) / (0.9 * shift + shape)
+
+
 def learn_batch(twin, rows, is_revised=False):
     """Let a twin learn rows of (predicted, point, outcome) that waited together; no point, no grid.
 
@@ -162,14 +202,21 @@ def learn_batch(twin, rows, is_revised=False):
     each = np.array([predicted.each for predicted, *_ in rows])
     recalled = np.array([predicted.recalled for predicted, *_ in rows])
     means, before = recalled[:, 0], twin.dispersion.of(n) if twin.learned else 1.0
+    is_first = twin.learned == 0
     known = twin.dispersion.batches + twin.dispersion.prior
     surprise = (outcomes - means).sum() ** 2 / (means * (1 - means)).sum() / before
     surprise = (known + 1) * math.log1p(surprise / known)
     odds = 0.05 * math.exp(min(50, (surprise - 6) / 2)) if surprise > 6 else 0.0
-    change = 0.0 if is_revised else odds / (1 + odds) if twin.learned else 1.0
+    change = 0.0 if is_revised else 1.0 if is_first else odds / (1 + odds)
     if twin.learned >= n:
         twin.dispersion.count(each, outcomes)
     power = 1 / twin.dispersion.of(n)
+    same = None
+    if twin.surprises.waiting:
+        now = losses(np.array([twin.ask(s, twin.least)[0] for s in scores]), outcomes, heavy)
+        lasted = twin.surprises.judge(np.exp((now.min() - now) * power))
+        if min(predicted.number for predicted, *_ in rows) < twin.surprises.since:
+            same = lasted  # that surprise was not known, and this is the same
     fit_experts(twin, scores, outcomes, heavy, twin.least)
     twin.learned, twin.ones = twin.learned + n, twin.ones + (heavy * outcomes).sum()
     twin.visits += heavy.sum()
@@ -184,13 +231,23 @@ def learn_batch(twin, rows, is_revised=False):
         fits = losses(now, outcomes, heavy) + fit_charges(twin, scores)
         fit_power = 1 / (4 * before)
         fitted = home @ np.exp((fits.min() - fits) * fit_power)
-        weights = weights + change * (weighed(home, fits, fit_power) - weights)
+        if_lasts, lasts = weighed(home, fits, fit_power), 1.0
+        if_passes = twin.weights * np.array([(1 - expert.forget) ** n for expert in twin.experts])
+        if_passes = if_passes / if_passes.sum()
+        if not is_first:
+            kinds = kinds_of(home, fits, fit_power)
+            lasts = float(kinds @ twin.surprises.last()) if same is None else same
+            twin.surprises.waiting = change, kinds, if_lasts, if_passes
+            twin.surprises.since = twin.predictions
+        followed = lasts * if_lasts + (1 - lasts) * if_passes
+        weights = weights + change * (followed - weights)
     shares = np.minimum(1, means * (1 - means) / 0.01)
     keep = max(0.99, np.prod(1 - 5e-5 * shares))
     twin.weights = keep * weights + (1 - keep) * home
     # Those that forecast levels, by what was known when the batch was predicted.
     levels, level = twin.levels, twin.experts[11].c
     terms, known = levels.terms(min(predicted.number for predicted, *_ in rows))
+    levels_before = levels.weights
     if known:
         predicted = levels.say(each[:, 1], levels.forecasts(terms), least)
         likelihoods = np.exp((missed.min() - losses(predicted, outcomes, heavy)) * power)
@@ -206,8 +263,12 @@ def learn_batch(twin, rows, is_revised=False):
             (fits.min() - losses(levels.say(now[:, 1], following, least), outcomes, heavy))
             * fit_power
         )
-        weights = levels.home * np.array([fitted, *likelihoods])
-        levels.weights = levels.weights + change * (weights / weights.sum() - levels.weights)
+        if_lasts = levels.home * np.array([fitted, *likelihoods])
+        if_lasts = if_lasts / if_lasts.sum()
+        if_passes = levels_before * np.array([1.0, *(order == 0 for order in levels.orders)])
+        if_passes = if_passes / if_passes.sum()
+        followed = lasts * if_lasts + (1 - lasts) * if_passes
+        levels.weights = levels.weights + change * (followed - levels.weights)
     levels.weights = keep * levels.weights + (1 - keep) * levels.home
     # Those that look at the past: weighed alike, and nothing to learn.
     doubt = 0.75 ** (sum(predicted.moved for predicted, *_ in rows) * power)

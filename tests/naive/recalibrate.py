@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naive.batches import SMALLEST, Dispersion, Levels, learn_batch
+from naive.batches import SMALLEST, Dispersion, Levels, Surprises, learn_batch
 from naive.draws import Draws, scramble
 from naive.recent import PRIORS, NaiveRecent
 from naive.safe import NaiveSafe
@@ -141,6 +141,7 @@ class NaiveRecalibrator:
     def __init__(self, kind="probability", seed=0):
         self.kind, self.seed = kind, seed
         self.recent_priors, self.dispersion, self.levels = PRIORS, Dispersion(), Levels()
+        self.surprises = Surprises()
         self.draws = Draws(seed)
         self.experts, self.priors = make_experts()
         self.weights = self.priors

@@ -64,6 +64,7 @@ def test_large_batches_agree_with_their_twin(number, cut):
     np.testing.assert_allclose(state["recent_w"], twin.recent.weights, rtol=0, atol=1e-9)
     np.testing.assert_allclose(state["level_w"], twin.levels.weights, rtol=0, atol=1e-9)
     np.testing.assert_allclose(state["spread"], twin.dispersion.spread, rtol=1e-9)
+    np.testing.assert_allclose(state["lasting"], twin.surprises.lasting, rtol=0, atol=1e-9)
     np.testing.assert_allclose(state["S"], [point.bias for point in twin.safe.points], atol=1e-9)
 
 
@@ -145,6 +146,103 @@ def test_regions_in_turn_are_forecast():
     blind = np.mean(q * (1 - q)) * offsets.var() / 2
     assert excess < blind / 2
     assert recalibrator.weights()[0].words == "a forecast from the levels of the last 4 batches"
+
+
+def offset_by_month(offsets, size, seed):
+    """Scores and outcomes by months of this size, whose log odds are all shifted by so much."""
+    random = np.random.default_rng(seed)
+    x = random.normal(-0.8, 1.2, size * len(offsets))
+    truth = 1 / (1 + np.exp(-0.9 * x - np.repeat(offsets, size)))
+    return 1 / (1 + np.exp(-x)), (random.random(len(x)) < truth).astype(float), truth
+
+
+def excess_by_month(predicted, truth, size):
+    excess = truth * np.log(truth / predicted) + (1 - truth) * np.log((1 - truth) / (1 - predicted))
+    return excess.reshape(-1, size).mean(axis=1)
+
+
+def test_shocks_that_pass_are_soon_not_followed():
+    """One month in eight is shifted by 2; the next one is as all others.
+
+    To follow a shock costs 0.18 in the next month, as much as that one cost itself. By the third,
+    it is known that they pass: the limit is a tenth of that.
+    """
+    offsets = np.zeros(48)
+    offsets[7::8] = 2.0
+    after = []
+    for seed in range(3):
+        scores, outcomes, truth = offset_by_month(offsets, 400, seed)
+        recalibrator = Recalibrator(seed=seed)
+        predicted = monthly(scores, outcomes, 400, recalibrator)
+        after.append(excess_by_month(predicted, truth, 400)[24::8])
+        assert recalibrator._whole._get_state()["lasting"][0] < 0.1
+    assert np.mean(after) < 0.018
+
+
+def test_jumps_that_last_are_soon_followed():
+    """Every eighth month the log odds of all rows jump by 1.5 to the other side, and stay there.
+
+    Not to follow a jump costs 0.1 in the next month. By the third, it is known that they last: the
+    limit is a tenth of that.
+    """
+    offsets = np.where(np.arange(48) // 8 % 2, 1.0, -0.5)
+    after = []
+    for seed in range(3):
+        scores, outcomes, truth = offset_by_month(offsets, 400, seed)
+        recalibrator = Recalibrator(seed=seed)
+        predicted = monthly(scores, outcomes, 400, recalibrator)
+        after.append(excess_by_month(predicted, truth, 400)[25::8])
+        assert recalibrator._whole._get_state()["lasting"][0] > 0.5
+    assert np.mean(after) < 0.01
+
+
+@pytest.mark.parametrize("late", [0, 1])
+@pytest.mark.parametrize("lasts", [False, True])
+def test_what_surprises_teach_agrees_with_the_twin(late, lasts):
+    """A shift and a turn of the slope, each for a month or for good; labels a month later still."""
+    months = np.arange(14)
+    shift = np.where(months >= 6 if lasts else months == 6, 2.0, 0.0)
+    slope = np.where(months >= 10 if lasts else months == 10, -1.0, 1.0)
+    random = np.random.default_rng(5)
+    kernel, twin = Recalibrator(seed=5), NaiveRecalibrator(seed=5)
+    waiting, known = [], []
+    for month in months.tolist():
+        rows = list(range(80 * month, 80 * month + 80))
+        scores = random.uniform(0.05, 0.95, 80)
+        x = slope[month] * np.log(scores / (1 - scores)) + shift[month]
+        waiting.append((rows, (random.random(80) < 1 / (1 + np.exp(-x))).astype(float)))
+        expected = twin.predict_many(scores.tolist(), rows)
+        predicted = kernel.predict_many(scores, ids=rows)
+        np.testing.assert_allclose(predicted, expected, rtol=0, atol=1e-9)
+        if len(waiting) > late:
+            rows, outcomes = waiting.pop(0)
+            kernel.update_many(outcomes, ids=rows)
+            twin.update_many(outcomes.tolist(), rows)
+        known.append(twin.surprises.lasting)
+        lasting = kernel._whole._get_state()["lasting"]
+        np.testing.assert_allclose(lasting, twin.surprises.lasting, rtol=0, atol=1e-9)
+    assert len({each.tobytes() for each in known}) > 1
+
+
+def test_saved_surprises_that_cannot_be():
+    random = np.random.default_rng(6)
+    scores = random.random(800)
+    shifted = np.where(np.arange(800) < 700, scores, 1.0)
+    recalibrator = Recalibrator()
+    monthly(scores, (random.random(800) < shifted).astype(float), 100, recalibrator)
+    state = recalibrator._whole._get_state() | {"rounds": 800}
+    Recalibrator()._whole._set_state(state)
+    assert 0 < state["surprise"][0] <= 1
+    for name, value in (
+        ("lasting", np.full(2, 1.1)),
+        ("surprise", np.array([-0.1])),
+        ("surprise_shape", np.array([2.0])),
+        ("surprise_since", np.array([801.0])),
+        ("surprise_lasts", np.full(24, 0.5)),
+        ("surprise_passes", np.zeros(24)),
+    ):
+        with pytest.raises(ValueError, match=f"saved {name}"):
+            Recalibrator()._whole._set_state({**state, name: value})
 
 
 def test_saved_levels_that_cannot_be():

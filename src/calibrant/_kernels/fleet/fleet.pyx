@@ -228,6 +228,7 @@ cdef class ShardKernel(PartState):
         cdef double *x = <double *>malloc(size * sizeof(double))
         cdef double[2] line
         cdef double dispersed, least
+        cdef int64_t earliest = self.whole.rounds
         cdef Py_ssize_t i, learned = 0
         cdef Opened now
         cdef Found found
@@ -237,12 +238,15 @@ cdef class ShardKernel(PartState):
             free(x)
             return -1
         for i in range(size):
+            earliest = min(earliest, batch[i].number)
             if batch[i].is_learned:
                 rows[learned].s, rows[learned].y = batch[i].s, y[i]
                 rows[learned].weight, rows[learned].predicted = weights[i], batch[i].predicted
                 learned += 1
         line[0], line[1] = 1.0, 0.0
-        if learned > 0 and whole_learn_batch(&self.whole, rows, learned, line) < 0.0:
+        if learned > 0 and whole_learn_batch(
+            &self.whole, rows, learned, earliest, line
+        ) < 0.0:
             free(rows)
             free(x)
             return -1

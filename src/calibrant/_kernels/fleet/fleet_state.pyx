@@ -8,14 +8,16 @@ from calibrant._bytes import MOST_ROUNDS
 from calibrant._kernels.fleet.fleet_level cimport Level
 from calibrant._kernels.fleet.fleet_rule cimport ESTIMATE_AT
 from calibrant._kernels.fleet.fleet_whole cimport SHARP, Whole, whole_start
-from calibrant._kernels.fleet.fleet_whole import checked_batches, checked_mixture
+from calibrant._kernels.fleet.fleet_whole import (
+    checked_batches, checked_mixture, checked_surprises,
+)
 from calibrant._kernels.grid cimport grid_bytes, grid_copy, grid_free
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.scores.safe cimport safe_load, safe_save, safe_start
 from calibrant._kernels.scores.safe import SAFE_PARTS, check_has_purse
 from calibrant._kernels.saved import floats
 from calibrant._kernels.scores.scoring cimport MARGIN
-from calibrant._kernels.scores.batches cimport BatchState
+from calibrant._kernels.scores.batches cimport BatchState, SurpriseState
 from calibrant._kernels.scores.sharp cimport EXPERTS, SharpState
 
 
@@ -88,6 +90,9 @@ cdef class PartState:
             "sharp": array_of(<double *>&self.whole.sharp, SHARP),
             "heard": array_of(<double *>&self.whole.heard, SHARP),
             "batches": array_of(<double *>&self.whole.batches, sizeof(BatchState) // sizeof(double)),
+            "surprises": array_of(
+                <double *>&self.whole.surprises, sizeof(SurpriseState) // sizeof(double)
+            ),
             **{f"grid_{name}": column for name, column in safe_save(&self.safe).items()},
         }
 
@@ -101,6 +106,7 @@ cdef class PartState:
             raise ValueError("saved numbers hold the size of margins, which there are none")
         check_has_purse(arrays, "grid_purse")
         cdef const double[::1] batches = checked_batches(arrays, within_whole)
+        cdef const double[::1] surprises = checked_surprises(arrays, rounds)
         cdef const double[::1] sharp = checked_mixture(arrays, "sharp", within_whole)
         cdef const double[::1] heard = checked_mixture(arrays, "heard", within_whole)
         columns = {name: arrays[f"grid_{name}"] for name in SAFE_PARTS}
@@ -110,3 +116,4 @@ cdef class PartState:
         memcpy(&self.whole.sharp, &sharp[0], sizeof(SharpState))
         memcpy(&self.whole.heard, &heard[0], sizeof(SharpState))
         memcpy(&self.whole.batches, &batches[0], sizeof(BatchState))
+        memcpy(&self.whole.surprises, &surprises[0], sizeof(SurpriseState))

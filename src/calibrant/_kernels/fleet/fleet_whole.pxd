@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 
-from calibrant._kernels.scores.batches cimport BatchState
+from calibrant._kernels.scores.batches cimport BatchState, SurpriseState
 from calibrant._kernels.scores.sharp cimport SharpState, View
 
 cdef enum:
@@ -18,6 +18,7 @@ cdef struct Whole:
     int64_t rounds                  # predictions
     int64_t learned                 # outcomes that `sharp` learned
     BatchState batches              # how far batches were from what `sharp` predicted
+    SurpriseState surprises         # whether surprises last
     double[CELLS] estimate          # logit of what `heard` says at each cell, once it was asked
     bint[CELLS] known
 
@@ -35,7 +36,7 @@ cdef double whole_view(const Whole *whole, double s, View *view) noexcept nogil
 cdef double whole_estimate(Whole *whole, double s, double v, View *view) noexcept nogil
 cdef void whole_passed(Whole *whole) noexcept nogil
 cdef double whole_learn_batch(
-    Whole *whole, const WholeRow *batch, Py_ssize_t size, double *line
+    Whole *whole, const WholeRow *batch, Py_ssize_t size, int64_t earliest, double *line
 ) noexcept nogil
 cdef void whole_learn(Whole *whole, const View *view, const double *predicted, double m, double y,
                       double weight, double late) noexcept nogil

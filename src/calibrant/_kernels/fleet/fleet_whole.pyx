@@ -16,9 +16,11 @@ from calibrant._kernels.functions cimport exp, log
 from calibrant._kernels.saved import floats
 from calibrant._kernels.scores.batches cimport (
     Misses, Rows, batch_learn, batch_line, batches_start, misses_add, misses_start, rows_free,
-    rows_set, rows_start,
+    rows_set, rows_start, surprises_start,
 )
-from calibrant._kernels.scores.batches import BATCH_PARTS, check_batches
+from calibrant._kernels.scores.batches import (
+    BATCH_PARTS, SURPRISE_PARTS, check_batches, check_surprises,
+)
 from calibrant._kernels.scores.mixing cimport within
 from calibrant._kernels.scores.sharp cimport (
     EXPERTS,
@@ -39,6 +41,7 @@ cdef void whole_start(Whole *whole) noexcept nogil:
     sharp_start(&whole.sharp)
     sharp_start(&whole.heard)
     batches_start(&whole.batches)
+    surprises_start(&whole.surprises)
     whole.heard_least = sharp_least(0)
 
 
@@ -111,11 +114,11 @@ cdef void whole_learn(Whole *whole, const View *view, const double *predicted, d
 
 
 cdef double whole_learn_batch(
-    Whole *whole, const WholeRow *batch, Py_ssize_t size, double *line
+    Whole *whole, const WholeRow *batch, Py_ssize_t size, int64_t earliest, double *line
 ) noexcept nogil:
     """Learn a batch as `batches.pyx` says, all but the levels; -1 without memory.
 
-    Returns how many of its outcomes count for one. `line` takes the slope and the offset by which
+    The earliest of its predictions has this number. Returns how many of its outcomes count for one. `line` takes the slope and the offset by which
     the logits of the new estimates would fit the batch.
     """
     cdef Misses misses
@@ -125,14 +128,16 @@ cdef double whole_learn_batch(
     if rows_start(&rows, size) < 0:
         return -1.0
     rows.least = sharp_least(whole.learned)
-    misses_start(&misses)
+    misses_start(&misses, earliest, whole.rounds)
     for i in range(size):
         mean = 0.0
         for k in range(EXPERTS):
             mean += whole.sharp.w[k] * batch[i].predicted[k]
         misses_add(&misses, batch[i].predicted, mean, batch[i].y, batch[i].weight)
         rows_set(&rows, i, within(batch[i].s, rows.least), batch[i].y, batch[i].weight)
-    batch_learn(&whole.sharp, &whole.batches, &rows, &misses, whole.learned, False)
+    batch_learn(
+        &whole.sharp, &whole.batches, &whole.surprises, &rows, &misses, whole.learned, False
+    )
     batch_line(&whole.sharp, &rows, line)
     rows_free(&rows)
     whole.learned += size
@@ -141,21 +146,30 @@ cdef double whole_learn_batch(
     return misses.dispersed
 
 
+def parts_of(arrays, name, sizes):
+    """Return saved numbers, and the same as arrays by name, whose sizes these are."""
+    values = floats(arrays, name, size=sum(sizes.values()))
+    parts = np.split(values, np.cumsum(list(sizes.values()))[:-1])
+    return values, dict(zip(sizes, parts, strict=True))
+
+
 def checked_batches(arrays, learned):
     """Return what a saved whole knows of batches, or refuse what the outcomes cannot have left."""
-    values = floats(arrays, "batches", size=sum(BATCH_PARTS.values()))
-    ends = np.cumsum(list(BATCH_PARTS.values()))[:-1]
+    values, parts = parts_of(arrays, "batches", BATCH_PARTS)
     # Of a batch, the whole may learn from one row in STRIDE.
-    check_batches(dict(zip(BATCH_PARTS, np.split(values, ends), strict=True)), learned, 1.0)
+    check_batches(parts, learned, 1.0)
+    return values
+
+
+def checked_surprises(arrays, rounds):
+    """Return what a saved whole knows of surprises, or refuse what no batches can have left."""
+    values, parts = parts_of(arrays, "surprises", SURPRISE_PARTS)
+    check_surprises(parts, rounds)
     return values
 
 
 def checked_mixture(arrays, name, learned):
     """Return a saved mixture of the whole, or refuse one that the outcomes cannot have made."""
-    values = floats(arrays, name, size=SHARP)
-    parts, start = {}, 0
-    for part, size in SHARP_PARTS.items():
-        parts[part] = values[start : start + size]
-        start += size
+    values, parts = parts_of(arrays, name, SHARP_PARTS)
     check_sharp(parts, learned)
     return values

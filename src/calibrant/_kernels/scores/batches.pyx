@@ -18,10 +18,20 @@ weights would return to their prior as often. So a batch of n outcomes is learne
 4. If the batch is a surprise, what the experts predicted says little about who is right now. With
    R of the mixture's mean, and the dispersion before the batch, which k batches tell, its prior
    among them, R / sqrt(disp(n)) would be about Student's t with k degrees of freedom, and Z = (k + 1)
-   log(1 + R^2 / (k disp(n))) is how unlikely it is; R^2 / disp(n) where k is large. With odds of CHANCE
-   e^((Z - TRIGGER) / 2) if Z > TRIGGER, and surely after the first batch, weights are their home times
-   how well each expert fits the batch now: the logarithm of the likelihood less one for each
-   parameter (Akaike 1974), for what counts is the next batch; to the power 1 / (HALF disp(n)).
+   log(1 + R^2 / (k disp(n))) is how unlikely it is; R^2 / disp(n) where k is large. It is a surprise
+   with odds of CHANCE e^((Z - TRIGGER) / 2) if Z > TRIGGER, and surely the first batch.
+   - If what it shows lasts, weights are their home times how well each expert fits the batch now: the
+     logarithm of the likelihood less one for each parameter (Akaike 1974), for what counts is the
+     next batch; to the power 1 / (HALF disp(n)).
+   - If it passes, weights are those before the batch, times as much as each expert remembers of what
+     was before it, (1 - f)^n.
+   Both are mixed by the probability that it lasts, which is learned (`surprise_judge`): the next
+   batch tells by the likelihoods of what experts say now, before they fit it, which weights were right. In some
+   worlds surprises last as a rule, in others they pass, with exceptions of RARELY; a batch returns FORGET
+   of what is believed about that to LASTING. If that batch was predicted before the surprise was
+   known, and is one as well, it is the same one, and as likely to last as has been learned from it. It is learned for two kinds of surprise: common shocks,
+   which shift the log odds of all rows alike, and changes of shape. How much better than the best
+   shifts all experts together fit the batch tells of which kind it is; SHAPED is the prior.
 5. Weights return to their home as for so many outcomes, but at most by RETURN. The home is the prior
    of the mixture, but the identity has only ENOUGH / (ENOUGH + n) of its part: what a fit to a batch
    costs falls with n, and in a world that drifts it takes many batches until predictions have told
@@ -48,6 +58,7 @@ what the rows had in common. A change is then for that mixture to notice.
 
 from libc.math cimport M_PI, fabs, sqrt
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -64,12 +75,24 @@ from calibrant._kernels.tally cimport bin_of
 
 # The parts of BatchState, which is nothing but doubles: their names and sizes, in its order.
 BATCH_PARTS = {"spread": EXPERTS, "batches": 1, "batched": 1, "batch_prior": 1}
+# And those of SurpriseState.
+SURPRISE_PARTS = {
+    "lasting": SURPRISES,
+    "surprise": 1,
+    "surprise_shape": 1,
+    "surprise_since": 1,
+    "surprise_lasts": EXPERTS,
+    "surprise_passes": EXPERTS,
+}
 
 cdef double FADE = 0.95             # what a batch leaves of those before it in the dispersion
 cdef double RHO = 0.005             # what two outcomes of a batch have in common at first
 cdef double FIRST = 2.0             # for how many batches that counts
 cdef double TRIGGER = 6.0           # Z above this is a surprise
 cdef double CHANCE = 0.05           # odds of a change where it begins
+cdef double SHAPED = 0.1            # the part of surprises that are changes of shape
+cdef double RARELY = 0.03           # how often a surprise is unlike the others of its kind
+cdef double FORGET = 0.05           # what a surprise leaves to the prior of how its kind goes on
 cdef double RETURN = 0.01            # the most that a batch returns
 cdef double ENOUGH = 500.0          # a batch of so many leaves the identity half of its prior
 cdef double HALF = 4.0              # how much less a fit to known outcomes counts than a prediction
@@ -79,6 +102,16 @@ cdef int STEPS = 8                  # of a fit, at the most
 cdef double PRECISION = 10.0        # of the prior of slope and offset of a whole batch
 cdef double FARTHEST = 700.0        # no log odds count as farther from 0: e^700 is finite
 
+cdef double[SURPRISES] LASTING       # the prior that surprises of each kind last as a rule
+LASTING[:] = (0.2, 0.8)
+cdef double[EXPERTS] FORGETS         # how fast each expert forgets
+FORGETS[:] = (
+    [0.0]
+    + [forget for forget in PLATT_FORGETS]
+    + [forget for forget in OFFSET_FORGETS]
+    + [forget for forget in BETA_FORGETS]
+    + [forget for _ in range(GRIDS) for forget in BIN_FORGETS]
+)
 cdef double[EXPERTS] SIZES           # parameters of each expert; those of bins depend on the batch
 SIZES[:] = [0] + [2] * PLATTS + [1] + [3] * (OFFSETS - 1) + [3] * BETAS + [0] * (GRIDS * MEMORIES)
 
@@ -103,8 +136,10 @@ cdef double dispersion(const BatchState *state, double size) noexcept nogil:
     return 1.0 + (size - 1.0) * max(0.0, (M_PI / 2.0 * mean * mean - 1.0) / max(usual - 1.0, 1.0))
 
 
-cdef void misses_start(Misses *misses) noexcept nogil:
+cdef void misses_start(Misses *misses, int64_t earliest, int64_t now) noexcept nogil:
+    """Begin a batch, the earliest of whose predictions has this number; so many were made by now."""
     cdef Py_ssize_t i
+    misses.earliest, misses.now, misses.lasted = earliest, now, -1.0
     misses.missed = misses.noise = 0.0
     for i in range(EXPERTS):
         misses.residual[i] = misses.variance[i] = 0.0
@@ -148,6 +183,87 @@ def check_batches(parts, double learned, double smallest=SMALLEST_BATCH):
     # An expert that says at least LEAST misses no batch by more than sqrt(n / LEAST).
     if (spread < 0.0).any() or (spread > batches * np.sqrt(1e9 * (learned + 1.0))).any():
         raise ValueError("saved spread must be within reach of saved batches")
+
+
+# -- surprises -------------------------------------------------------------------------------------
+
+
+cdef void surprises_start(SurpriseState *state) noexcept nogil:
+    """Begin before the first surprise."""
+    memset(state, 0, sizeof(SurpriseState))
+    state.lasting[:] = LASTING
+
+
+cdef inline double lasts(double rule) noexcept nogil:
+    """Return how probably a surprise lasts where they do as a rule with this probability."""
+    return RARELY + (1.0 - 2.0 * RARELY) * rule
+
+
+cdef double surprise_lasts(const SurpriseState *state, double shape) noexcept nogil:
+    """Return how probably a surprise lasts that is with this probability a change of shape."""
+    return (1.0 - shape) * lasts(state.lasting[SHIFT]) + shape * lasts(state.lasting[SHAPE])
+
+
+cdef double surprise_judge(
+    SurpriseState *state, const double *losses, double power
+) noexcept nogil:
+    """Learn from the losses in the next batch after a surprise whether that lasted.
+
+    Returns how probably it did.
+    """
+    cdef double lasted = surprise_lasts(state, state.shape)
+    cdef double least = losses[0], likelihood, if_lasts = 0.0, if_passes = 0.0, rule, chance, part
+    cdef Py_ssize_t i
+    for i in range(EXPERTS):
+        least = min(least, losses[i])
+    for i in range(EXPERTS):
+        likelihood = exp((least - losses[i]) * power)
+        if_lasts += state.if_lasts[i] * likelihood
+        if_passes += state.if_passes[i] * likelihood
+    for i in range(SURPRISES):
+        rule = state.lasting[i]
+        chance = lasts(rule) * if_lasts + (1.0 - lasts(rule)) * if_passes
+        part = state.surprise * (state.shape if i == SHAPE else 1.0 - state.shape)
+        if chance > 0.0:
+            rule *= ((1.0 - RARELY) * if_lasts + RARELY * if_passes) / chance
+        rule += FORGET * (LASTING[i] - rule)
+        state.lasting[i] += part * (rule - state.lasting[i])
+    state.surprise = 0.0
+    chance = lasted * if_lasts + (1.0 - lasted) * if_passes
+    return lasted * if_lasts / chance if chance > 0.0 else lasted
+
+
+cdef double shape_of(
+    const double *home, const double *fits, double power, double fitted
+) noexcept nogil:
+    """Return how probably a surprise is no mere shift, given how all experts fit it, and each.
+
+    Shifts are offsets to the Platt scaling that forgets nothing.
+    """
+    cdef Py_ssize_t first = 1 + PLATTS + 1, last = 1 + PLATTS + OFFSETS, i
+    cdef double least = fits[first], total = 0.0, all_of_it = 0.0, odds
+    for i in range(first, last):
+        least = min(least, fits[i])
+    for i in range(first, last):
+        total += home[i] * exp((least - fits[i]) * power)
+        all_of_it += home[i]
+    odds = min(max(fitted - (log(total / all_of_it) - least * power), -50.0), 50.0)
+    odds = SHAPED / (1.0 - SHAPED) * exp(odds)
+    return odds / (1.0 + odds)
+
+
+def check_surprises(parts, double rounds):
+    """Refuse saved surprises that no batches can have left; arrays by name."""
+    for name in ("lasting", "surprise", "surprise_shape"):
+        if (parts[name] < 0.0).any() or (parts[name] > 1.0).any():
+            raise ValueError(f"saved {name} must be in [0, 1]")
+    if not 0.0 <= parts["surprise_since"][0] <= rounds:
+        raise ValueError(f"saved surprise_since must be in [0, {rounds:.0f}]")
+    for name in ("surprise_lasts", "surprise_passes"):
+        weights = parts[name]
+        is_none = parts["surprise"][0] == 0.0 and (weights == 0.0).all()
+        if (weights < 0.0).any() or (abs(weights.sum() - 1.0) > SLACK and not is_none):
+            raise ValueError(f"saved {name} must not be negative, and sum to 1")
 
 
 # -- fits -------------------------------------------------------------------------------------------
@@ -401,27 +517,37 @@ cdef double said(
     return within(mean, least)
 
 
-cdef void fit_losses(SharpState *state, const Rows *rows, double *losses) noexcept nogil:
-    """Compute how badly each expert fits a batch now, its parameters charged."""
-    cdef Py_ssize_t n = rows.count, i, j, k, before = 0
+cdef void losses_now(
+    const SharpState *state, const Rows *rows, double *losses, double *visits
+) noexcept nogil:
+    """Compute the losses of what each expert says of a batch now, and how many rows are in each bin."""
     cdef double[EXPERTS] p
     cdef double[OFFSETS] odds
     cdef Py_ssize_t[GRIDS] bins
-    cdef double[ALL_BINS] visits
-    cdef double spent
-    cdef Evidence fits
-    evidence_start(&fits, EXPERTS)
-    for k in range(ALL_BINS):
-        visits[k] = 0.0
+    cdef Py_ssize_t i, j
+    cdef Evidence evidence
+    evidence_start(&evidence, EXPERTS)
+    for i in range(ALL_BINS):
+        visits[i] = 0.0
     offset_odds(state, odds)
-    for j in range(n):
+    for j in range(rows.count):
         said(state, rows, j, odds, p, bins)
-        evidence_add(&fits, p, rows.y[j], rows.w[j], 0.0)
+        evidence_add(&evidence, p, rows.y[j], rows.w[j], 0.0)
         for i in range(GRIDS):
             visits[bins[i]] += 1.0
-    evidence_settle(&fits)
+    evidence_settle(&evidence)
     for i in range(EXPERTS):
-        losses[i] = SIZES[i] - fits.log[i]
+        losses[i] = -evidence.log[i]
+
+
+cdef void fit_losses(const SharpState *state, const Rows *rows, double *losses) noexcept nogil:
+    """Compute how badly each expert fits a batch now, its parameters charged."""
+    cdef double[ALL_BINS] visits
+    cdef double spent
+    cdef Py_ssize_t i, j, k, before = 0
+    losses_now(state, rows, losses, visits)
+    for i in range(EXPERTS):
+        losses[i] += SIZES[i]
     for i in range(GRIDS):
         spent = 0.0
         for k in range(before, before + BINS[i]):
@@ -478,36 +604,54 @@ cdef double batch_level(const SharpState *state) noexcept nogil:
 
 
 cdef void batch_weigh(
-    SharpState *state, const Rows *rows, const double *losses, Misses *misses
+    SharpState *state, SurpriseState *surprises, const Rows *rows, const double *losses,
+    Misses *misses, bint is_first,
 ) noexcept nogil:
     """Weigh the experts, which have fitted a batch, by it.
 
-    By the losses of what they predicted; with the probability of a change by how they fit it now.
+    By the losses of what they predicted; as far as it is a surprise, by how they fit it now, if
+    that lasts, and by what they remember if it passes.
     """
-    cdef double[EXPERTS] fits, fresh, home
+    cdef double[EXPERTS] fits, if_lasts, if_passes, home
+    cdef double mean
     cdef Py_ssize_t i
+    for i in range(EXPERTS):
+        if_passes[i] = state.w[i] * forgotten(FORGETS[i], rows.count)
     misses.likelihood = weighed(state.w, state.w, losses, 1.0 / misses.dispersed)
     home_of(<double>rows.count, home)
+    misses.lasts = 1.0
     if misses.change > 0.0:
+        normalised(if_passes)
         fit_losses(state, rows, fits)
-        misses.fitted = weighed(fresh, home, fits, misses.fit_power)
+        misses.fitted = weighed(if_lasts, home, fits, misses.fit_power)
+        if not is_first:
+            misses.shape = shape_of(home, fits, misses.fit_power, misses.fitted)
+            misses.lasts = surprise_lasts(surprises, misses.shape)
+            if misses.lasted >= 0.0:
+                misses.lasts = misses.lasted
+            surprises.surprise, surprises.shape = misses.change, misses.shape
+            surprises.since = <double>misses.now
+            memcpy(surprises.if_lasts, if_lasts, sizeof(if_lasts))
+            memcpy(surprises.if_passes, if_passes, sizeof(if_passes))
         for i in range(EXPERTS):
-            state.w[i] += misses.change * (fresh[i] - state.w[i])
+            mean = misses.lasts * if_lasts[i] + (1.0 - misses.lasts) * if_passes[i]
+            state.w[i] += misses.change * (mean - state.w[i])
     for i in range(EXPERTS):
         state.w[i] = misses.keep * state.w[i] + (1.0 - misses.keep) * home[i]
 
 
 cdef void batch_learn(
-    SharpState *state, BatchState *batches, Rows *rows, Misses *misses, int64_t learned,
-    bint is_revised,
+    SharpState *state, BatchState *batches, SurpriseState *surprises, Rows *rows, Misses *misses,
+    int64_t learned, bint is_revised,
 ) noexcept nogil:
     """Learn a batch after so many outcomes, as described above, but for levels, past and grid.
 
     Where the scores are another stage's, revised after the batch, a change was for that stage to
     notice.
     """
-    cdef double size = <double>rows.count, before
-    cdef double[EXPERTS] losses
+    cdef double size = <double>rows.count, before, lasted
+    cdef double[EXPERTS] losses, now
+    cdef double[ALL_BINS] visits
     cdef Py_ssize_t i
     before = dispersion(batches, size) if learned > 0 else 1.0
     misses.fit_power = 1.0 / (HALF * before)
@@ -524,8 +668,13 @@ cdef void batch_learn(
         losses[i] = -misses.evidence.log[i]
     misses.dispersed = dispersion(batches, size)
     misses.keep = max(misses.evidence.keep, 1.0 - RETURN)
+    if surprises.surprise > 0.0:
+        losses_now(state, rows, now, visits)
+        lasted = surprise_judge(surprises, now, 1.0 / misses.dispersed)
+        if <double>misses.earliest < surprises.since:  # it is the same surprise
+            misses.lasted = lasted
     batch_fit(state, rows)
-    batch_weigh(state, rows, losses, misses)
+    batch_weigh(state, surprises, rows, losses, misses, learned == 0)
 
 
 cdef void batch_line(const SharpState *state, Rows *rows, double *line) noexcept nogil:

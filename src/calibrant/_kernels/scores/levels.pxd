@@ -34,7 +34,8 @@ cdef void levels_weigh(
     LevelState *state, Evidence *evidence, double mixture, double power
 ) noexcept nogil
 cdef void levels_change(
-    LevelState *state, Evidence *evidence, double mixture, double power, double change
+    LevelState *state, const double *before, Evidence *evidence, double mixture, double power,
+    double change, double lasts
 ) noexcept nogil
 cdef void levels_return(LevelState *state, double keep) noexcept nogil
 cdef void levels_learn(LevelState *state, const double *terms, double level) noexcept nogil

@@ -151,14 +151,23 @@ cdef void levels_weigh(
 
 
 cdef void levels_change(
-    LevelState *state, Evidence *evidence, double mixture, double power, double change
+    LevelState *state, const double *before, Evidence *evidence, double mixture, double power,
+    double change, double lasts
 ) noexcept nogil:
-    """Weigh the regressions, with this probability of a change, by how they fit a batch now."""
+    """Weigh the regressions after what is with this probability a surprise, by how they fit it now.
+
+    If it passes, and does not last, by their weights before it.
+    """
     cdef double[1 + REGRESSIONS] fresh
+    cdef double usual = 0.0, passed
     cdef Py_ssize_t i
     weighed(fresh, HOME, evidence, mixture, power)
     for i in range(1 + REGRESSIONS):
-        state.w[i] += change * (fresh[i] - state.w[i])
+        if i == 0 or ORDERS[i - 1] == 0:
+            usual += before[i]
+    for i in range(1 + REGRESSIONS):
+        passed = before[i] / usual if i == 0 or ORDERS[i - 1] == 0 else 0.0
+        state.w[i] += change * (lasts * fresh[i] + (1.0 - lasts) * passed - state.w[i])
 
 
 cdef void levels_return(LevelState *state, double keep) noexcept nogil:

@@ -13,12 +13,14 @@ from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 from calibrant._kernels.kernel import own_copy
 from calibrant._kernels.scores.batches cimport (
-    SMALLEST_BATCH, BatchState, Misses, Rows, batch_learn, batch_level, batch_means, misses_add,
-    misses_start, rows_free, rows_set, rows_start,
+    SMALLEST_BATCH, BatchState, Misses, Rows, SurpriseState, batch_learn, batch_level, batch_means,
+    misses_add, misses_start, rows_free, rows_set, rows_start,
 )
 from calibrant._kernels.rounds.round cimport Round, weight_of
 from calibrant._kernels.rounds.round import batches_of
-from calibrant._kernels.scores.batches import BATCH_PARTS, check_batches
+from calibrant._kernels.scores.batches import (
+    BATCH_PARTS, SURPRISE_PARTS, check_batches, check_surprises,
+)
 from calibrant._kernels.scores.levels cimport (
     REGRESSIONS, TERMS, LevelState, levels_add, levels_change, levels_known, levels_learn,
     levels_odds, levels_return, levels_say, levels_weigh,
@@ -90,6 +92,7 @@ cdef class Copy:
     cdef RecentState recent
     cdef Grid safe
     cdef BatchState batches
+    cdef SurpriseState surprises
     cdef LevelState levels
     cdef double size
     cdef int64_t rounds, learned, opened_as
@@ -319,6 +322,7 @@ cdef class RecalibrateKernel(QueryKernel):
         Where the scores are revised, a change was for the stage before to notice.
         """
         cdef double[REGRESSIONS] odds, levelled
+        cdef double[1 + REGRESSIONS] before = self.levels.w
         cdef double[TERMS] terms
         cdef double q, y, weight
         cdef Py_ssize_t n = order.shape[0], i, known
@@ -333,11 +337,11 @@ cdef class RecalibrateKernel(QueryKernel):
         if rows_start(&rows, n) < 0:
             raise MemoryError
         rows.least = sharp_least(self._learned)
-        misses_start(&misses)
         evidence_start(&recalled, 1 + RECENTS)
         evidence_start(&regressed, REGRESSIONS)
         for i in range(n):
             earliest = min(earliest, (<Round>rounds[order[i]]).number)
+        misses_start(&misses, earliest, self._rounds)
         known = levels_known(&self.levels, earliest, terms)
         levels_odds(&self.levels, terms, odds)
         for i in range(n):
@@ -349,7 +353,9 @@ cdef class RecalibrateKernel(QueryKernel):
                 levels_say(odds, r.begun.predicted[1], rows.least, levelled)
                 evidence_add(&regressed, levelled, y, weight, 0.0)
             rows_set(&rows, i, r.begun.s, y, weight)
-        batch_learn(&self.sharp, &self.batches, &rows, &misses, self._learned, is_revised)
+        batch_learn(
+            &self.sharp, &self.batches, &self.surprises, &rows, &misses, self._learned, is_revised
+        )
         self._learned += n
         if known:
             levels_weigh(&self.levels, &regressed, misses.likelihood, 1.0 / misses.dispersed)
@@ -361,7 +367,10 @@ cdef class RecalibrateKernel(QueryKernel):
                 q = within(1.0 / (1.0 + rows.base[i]), rows.least)  # as all so far say it now
                 levels_say(self.levels.odds, q, rows.least, levelled)
                 evidence_add(&regressed, levelled, rows.y[i], rows.w[i], 0.0)
-            levels_change(&self.levels, &regressed, misses.fitted, misses.fit_power, misses.change)
+            levels_change(
+                &self.levels, before, &regressed, misses.fitted, misses.fit_power, misses.change,
+                misses.lasts,
+            )
         levels_return(&self.levels, misses.keep)
         recent_weigh(&self.recent, &recalled, 1.0 / misses.dispersed)
         means = batch_means(&self.sharp, &rows)
@@ -460,6 +469,7 @@ cdef class RecalibrateKernel(QueryKernel):
             raise MemoryError
         copy.sharp, copy.recent, copy.size = self.sharp, self.recent, self.size
         copy.batches, copy.levels = self.batches, self.levels
+        copy.surprises = self.surprises
         copy.current, copy.opened_as = self.current, self.opened_as
         copy.rounds, copy.learned, copy.open = self._rounds, self._learned, self._open
         return copy
@@ -469,6 +479,7 @@ cdef class RecalibrateKernel(QueryKernel):
         self.safe, before.safe = before.safe, self.safe
         self.sharp, self.recent, self.size = before.sharp, before.recent, before.size
         self.batches, self.levels = before.batches, before.levels
+        self.surprises = before.surprises
         self.calls, self.deferred = [], 0
         self.current, self.opened_as = before.current, before.opened_as
         self._rounds, self._learned, self._open = before.rounds, before.learned, before.open
@@ -486,7 +497,7 @@ cdef class RecalibrateKernel(QueryKernel):
         state = {"learned": self._learned, "size": self.size, "number": opened}
         state |= doubles_of(&self.sharp, SHARP_PARTS) | doubles_of(&self.recent, RECENT_PARTS)
         state |= doubles_of(&self.batches, BATCH_PARTS) | doubles_of(&self.levels, LEVEL_PARTS)
-        state |= safe_save(&self.safe)
+        state |= doubles_of(&self.surprises, SURPRISE_PARTS) | safe_save(&self.safe)
         state["open"] = array_of(<double *>&self.current, ROUND if self._open else 0)
         return state
 
@@ -494,7 +505,9 @@ cdef class RecalibrateKernel(QueryKernel):
         """Take over a state of `_get_state`, or raise ValueError and change nothing."""
         names = {"rounds", "learned", "size", "number", "open"}
         check_has_purse(state)
-        learned_parts = {*SHARP_PARTS, *RECENT_PARTS, *BATCH_PARTS, *LEVEL_PARTS}
+        learned_parts = {
+            *SHARP_PARTS, *RECENT_PARTS, *BATCH_PARTS, *LEVEL_PARTS, *SURPRISE_PARTS,
+        }
         check_names(state, {*names, *learned_parts, *SAFE_PARTS})
         cdef int64_t rounds = check_integer("saved rounds", state["rounds"], 0, 2**53)
         cdef int64_t learned = check_integer("saved learned", state["learned"], 0, rounds)
@@ -505,11 +518,13 @@ cdef class RecalibrateKernel(QueryKernel):
         memory = {name: floats(state, name, size=count) for name, count in RECENT_PARTS.items()}
         seen = {name: floats(state, name, size=count) for name, count in BATCH_PARTS.items()}
         followed = {name: floats(state, name, size=count) for name, count in LEVEL_PARTS.items()}
+        judged = {name: floats(state, name, size=count) for name, count in SURPRISE_PARTS.items()}
         cdef const double[::1] waiting = floats(state, "open", low=0.0)
         cdef const double[::1] sharp = np.concatenate(list(parts.values()))
         cdef const double[::1] recent = np.concatenate(list(memory.values()))
         cdef const double[::1] batches = np.concatenate(list(seen.values()))
         cdef const double[::1] levels = np.concatenate(list(followed.values()))
+        cdef const double[::1] surprises = np.concatenate(list(judged.values()))
         if waiting.shape[0] not in (0, ROUND):
             raise ValueError(f"saved open must have 0 or {ROUND} values, got {waiting.shape[0]}")
         check_rounds(state["open"], state["z"])
@@ -521,11 +536,13 @@ cdef class RecalibrateKernel(QueryKernel):
         check_recent(memory, learned)
         check_batches(seen, learned)
         check_levels(followed, rounds, learned)
+        check_surprises(judged, rounds)
         safe_load(&self.safe, state, learned)
         memcpy(&self.sharp, &sharp[0], sizeof(SharpState))
         memcpy(&self.recent, &recent[0], sizeof(RecentState))
         memcpy(&self.batches, &batches[0], sizeof(BatchState))
         memcpy(&self.levels, &levels[0], sizeof(LevelState))
+        memcpy(&self.surprises, &surprises[0], sizeof(SurpriseState))
         self.calls, self.deferred = [], 0
         self._rounds, self._learned, self.size = rounds, learned, size
         self._open, self.view_age = waiting.shape[0] > 0, -1

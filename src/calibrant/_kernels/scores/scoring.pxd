@@ -2,7 +2,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from calibrant._kernels.functions cimport exp
 from calibrant._kernels.grid cimport Grid
-from calibrant._kernels.scores.batches cimport BatchState
+from calibrant._kernels.scores.batches cimport BatchState, SurpriseState
 from calibrant._kernels.scores.levels cimport LevelState
 from calibrant._kernels.scores.pending cimport PendingKernel
 from calibrant._kernels.scores.recent cimport Recall, RecentState
@@ -36,6 +36,7 @@ cdef class ScoringKernel:
     cdef RecentState recent
     cdef Grid safe
     cdef BatchState batches
+    cdef SurpriseState surprises
     cdef LevelState levels
     cdef list calls               # outcomes of rounds that waited together, by call: not learned yet
     cdef int64_t deferred         # how many these are

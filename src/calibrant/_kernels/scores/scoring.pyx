@@ -5,7 +5,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from calibrant._checks import describe
-from calibrant._kernels.scores.batches cimport batches_start
+from calibrant._kernels.scores.batches cimport batches_start, surprises_start
 from calibrant._kernels.scores.delays cimport RANGES
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.grid cimport grid_free
@@ -49,6 +49,7 @@ cdef class ScoringKernel:
         sharp_start(&self.sharp)
         recent_start(&self.recent)
         batches_start(&self.batches)
+        surprises_start(&self.surprises)
         levels_start(&self.levels)
         self.calls, self.deferred = [], 0
         self.view_age = -1
