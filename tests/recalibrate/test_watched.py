@@ -218,7 +218,7 @@ def test_refused_outcomes_are_not_seen():
     for outcome, name, words in (
         (2, "a", "in .0, 1"),
         (1, "b", "unknown"),
-        (1, None, "none waits"),
+        (1, None, "none is pending"),
     ):
         with pytest.raises(ValueError, match=words):
             recalibrator.update(outcome, id=name)

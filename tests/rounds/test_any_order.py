@@ -346,7 +346,7 @@ class Unnamed(Rounds):
     def update_unnamed(self, outcome, weight):
         more = {} if weight is None else {"weight": weight}
         if self.book.unnamed is None:
-            self.refused("none waits", self.tell, outcome, None, **more)
+            self.refused("none is pending", self.tell, outcome, None, **more)
         else:
             self.tell(outcome, None, **more)
             self.book.observe_unnamed(outcome, 1.0 if weight is None else weight)

@@ -21,7 +21,7 @@ class NothingToClose(Recalibrator):
         try:
             return super().update(outcome, id=id)
         except ValueError as error:
-            if "none waits" not in str(error):
+            if "none is pending" not in str(error):
                 raise
             return "applied"
 
