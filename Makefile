@@ -49,9 +49,11 @@ $(VENV)/requirements-dev: requirements-dev.txt $(VENV)/requirements
 	@touch $@
 
 # Installed, not linked: the tests see what a user gets. The build folder makes it incremental.
+# It is as old as its begin: what is saved during a build belongs to the next one.
 $(VENV)/installed: $(VENV)/requirements $(SOURCES)
+	@touch $@.begun
 	$(PIP) --no-build-isolation --force-reinstall --config-settings=build-dir=build .
-	@touch $@
+	@mv $@.begun $@
 
 run: $(VENV)/installed  ## The main job, on a bundled real stream; results in run/
 	@mkdir -p $(RESULTS)
