@@ -42,7 +42,7 @@ class Change:
     >>> both = BeforeAfter.from_predictions([0.9] * 200, [0.5] * 200, [1, 0] * 100)
     >>> brier, log_loss = both.changes
     >>> round(brier.mean, 2), round(brier.high, 2)
-    (-0.16, -0.16)
+    (-0.16, -0.1)
     """
 
     mean: float

@@ -118,8 +118,9 @@ cdef double whole_learn_batch(
 ) noexcept nogil:
     """Learn a batch as `batches.pyx` says, all but the levels; -1 without memory.
 
-    The earliest of its predictions has this number. Returns how many of its outcomes count for one. `line` takes the slope and the offset by which
-    the logits of the new estimates would fit the batch.
+    The earliest of its predictions has this number. Returns how many of its outcomes count for one.
+    `line` takes the slope and the offset by which the logits of the new estimates would fit the
+    batch.
     """
     cdef Misses misses
     cdef Rows rows

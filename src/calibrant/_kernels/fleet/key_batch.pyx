@@ -134,7 +134,7 @@ def checked_keys(keys):
     if isinstance(keys, str | bytes) or not hasattr(keys, "__len__") or not hasattr(
         keys, "__array__"
     ):
-        raise ValueError(f"{WANTED}, one a row, got {describe(keys)}")
+        raise ValueError(f"{WANTED}, one per row, got {describe(keys)}")
     check_unmasked(keys, "keys")
     values = np.asarray(keys)
     if values.ndim != 1:

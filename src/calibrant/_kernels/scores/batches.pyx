@@ -20,16 +20,17 @@ weights would return to their prior as often. So a batch of n outcomes is learne
    among them, R / sqrt(disp(n)) would be about Student's t with k degrees of freedom, and Z = (k + 1)
    log(1 + R^2 / (k disp(n))) is how unlikely it is; R^2 / disp(n) where k is large. It is a surprise
    with odds of CHANCE e^((Z - TRIGGER) / 2) if Z > TRIGGER, and surely the first batch.
-   - If what it shows lasts, weights are their home times how well each expert fits the batch now: the
-     logarithm of the likelihood less one for each parameter (Akaike 1974), for what counts is the
-     next batch; to the power 1 / (HALF disp(n)).
-   - If it passes, weights are those before the batch, times as much as each expert remembers of what
-     was before it, (1 - f)^n.
+   - If what it shows lasts, weights are their home times how well each expert fits the batch now:
+     the logarithm of the likelihood less one for each parameter (Akaike 1974), for what counts is
+     the next batch; to the power 1 / (HALF disp(n)).
+   - If it passes, weights are those before the batch, times as much as each expert remembers of
+     what was before it, (1 - f)^n.
    Both are mixed by the probability that it lasts, which is learned (`surprise_judge`): the next
-   batch tells by the likelihoods of what experts say now, before they fit it, which weights were right. In some
-   worlds surprises last as a rule, in others they pass, with exceptions of RARELY; a batch returns FORGET
-   of what is believed about that to LASTING. If that batch was predicted before the surprise was
-   known, and is one as well, it is the same one, and as likely to last as has been learned from it. It is learned for two kinds of surprise: common shocks,
+   batch tells by the likelihoods of what experts say now, before they fit it, which weights were
+   right. In some worlds surprises last as a rule, in others they pass, with exceptions of RARELY; a
+   batch returns FORGET of what is believed about that to LASTING. If the next batch was predicted
+   before the surprise was known, and is one as well, both are the same surprise, and as likely to
+   last as has been learned from the second. It is learned for two kinds of surprise: common shocks,
    which shift the log odds of all rows alike, and changes of shape. How much better than the best
    shifts all experts together fit the batch tells of which kind it is; SHAPED is the prior.
 5. Weights return to their home as for so many outcomes, but at most by RETURN. The home is the prior
