@@ -245,7 +245,7 @@ def test_an_interrupt_leaves_nothing_half_written(program, tmp_path):
     while process.poll() is None:
         process.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=1)
+            process.wait(timeout=20)
     process.stdin.close()
     stderr = process.stderr.read()
     process.stdout.close()
