@@ -49,8 +49,6 @@ cdef inline double lag_after(double lag, double late) noexcept nogil:
 
 
 cdef inline double likelihood(double p, double y, double weight, double lag) noexcept nogil:
-    if lag == 0.0 and weight == 1.0 and y * (1.0 - y) == 0.0:
-        return p if y == 1.0 else 1.0 - p
     return exp(weight * (y * log(p) + (1.0 - y) * log1p(-p)) / slowness(lag, LAG))
 
 
@@ -64,8 +62,17 @@ cdef inline void weigh(
     """
     cdef Py_ssize_t i
     cdef double total = 0.0, keep
+    # An outcome that comes at once, as most do: loops that a compiler can vectorise.
+    if lag == 0.0 and weight == 1.0 and y == 1.0:
+        for i in range(experts):
+            w[i] *= predicted[i]
+    elif lag == 0.0 and weight == 1.0 and y == 0.0:
+        for i in range(experts):
+            w[i] *= 1.0 - predicted[i]
+    else:
+        for i in range(experts):
+            w[i] *= likelihood(predicted[i], y, weight, lag)
     for i in range(experts):
-        w[i] *= likelihood(predicted[i], y, weight, lag)
         total += w[i]
     keep = (1.0 - moved) / total
     for i in range(experts):
